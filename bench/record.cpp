@@ -34,7 +34,7 @@ std::string text_of(const std::string& command) {
   return std::move(output.text);
 }
 
-enum class Recording { none, plain, with_progress };
+enum class Recording { none, plain, with_progress, profile, with_windows };
 
 /// Creates the command lines; owns the folder of the recordings.
 class Commands {
@@ -53,11 +53,16 @@ class Commands {
     if (recording == Recording::none) {
       return command;
     }
-    return fmt::format("env LD_PRELOAD={} PLAIT_RECORD_FOLDER={} PLAIT_RECORD_PROGRESS={} {}",
-                       library_.string(),
-                       run.string(),
-                       recording == Recording::with_progress ? 1 : 0,
-                       command);
+    const bool is_profile = recording == Recording::profile || recording == Recording::with_windows;
+    return fmt::format(
+        "env LD_PRELOAD={} PLAIT_RECORD_FOLDER={} PLAIT_RECORD_PROGRESS={} PLAIT_RECORD_PROFILE={} "
+        "PLAIT_RECORD_WINDOW={} {}",
+        library_.string(),
+        run.string(),
+        recording == Recording::with_progress ? 1 : 0,
+        is_profile ? 1 : 0,
+        recording == Recording::with_windows ? "10ms/1s" : "",
+        command);
   }
   [[nodiscard]] static std::string here(int ranks, const std::string& command) {
     return fmt::format("{}/tools/mpiexec {} {}", source_folder, ranks, command);
@@ -97,21 +102,25 @@ class Benchmark {
 
   void measure_calls() {
     constexpr double events_of_call = 5.0 / 3;  // three calls; one message sent, one received
-    std::vector<double> costs;
+    constexpr std::array<Recording, 4> ways{
+        Recording::none, Recording::plain, Recording::profile, Recording::with_windows};
+    std::array<std::vector<double>, ways.size()> costs;
     for (int pair = 0; pair < pairs(); ++pair) {
-      std::array<double, 2> seconds{};
-      for (const Recording recording : {Recording::none, Recording::plain}) {
-        const std::string command = commands_.recorded(recording, commands_.program("calls 200"));
+      std::array<double, ways.size()> seconds{};
+      for (std::size_t way = 0; way < ways.size(); ++way) {
+        const std::string command = commands_.recorded(ways[way], commands_.program("calls 200"));
         const auto measured = bench::numbers_after("seconds", text_of(Commands::here(1, command)));
         if (measured.empty()) {
           report_.note("the program of calls did not run");
           return;
         }
-        seconds[recording == Recording::none ? 0 : 1] = measured[0];
+        seconds[way] = measured[0];
+        costs[way].push_back(1e9 * (seconds[way] - seconds[0]) / events_of_call);
       }
-      costs.push_back(1e9 * (seconds[1] - seconds[0]) / events_of_call);
     }
-    add("cost of an event", "messages to itself", costs, "ns");
+    add("cost of an event", "messages to itself", costs[1], "ns");
+    add("cost of an event", "messages to itself, in a profile", costs[2], "ns");
+    add("cost of an event", "messages to itself, in a profile with windows", costs[3], "ns");
   }
 
   /// The time of the steps that LAMMPS reports, which excludes input and finalisation.

@@ -24,6 +24,7 @@ FUNCTIONS = (
         "MPI_Alltoallv",
     ),
     *("MPI_Ibarrier", "MPI_Gather", "MPI_Scatter"),
+    *("MPI_Test", "MPI_Probe", "MPI_Comm_spawn"),
 )
 NUMBER = {name: number for number, name in enumerate(FUNCTIONS)}
 
@@ -78,6 +79,17 @@ class Rank:
         for direction, messages in ((0, sent), (1, received)):
             for message in messages:
                 self.complete(direction, message, end)
+
+    def test(self, start: int, end: int, *, site: int = 7) -> None:
+        """One that finds nothing."""
+        self._call(2, "MPI_Test", start, end, site=site, communicator=w.NOTHING)
+
+    def probe(self, start: int, end: int, source: int, *, site: int = 7) -> None:
+        """One that finds a message."""
+        self._call(2, "MPI_Probe", start, end, peer=source, count=1, site=site)
+
+    def spawn(self, start: int, end: int) -> None:
+        self._call(7, "MPI_Comm_spawn", start, end, site=8)
 
     def complete(self, direction: int, message: Message, end: int, *, flags: int = 1) -> None:
         times = (message.posted, 0, 0, 0 if flags & 2 else end)

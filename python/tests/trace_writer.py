@@ -73,6 +73,41 @@ def graph_task(graph: int, place: int, name: int, *, part: int = 0, later: Seque
     return (head + struct.pack(f"<{len(later)}I", *later)).ljust(64, b"\0")
 
 
+def sums(
+    of: int,
+    function: int,
+    *,
+    site: int = NOTHING,
+    peer: int = NOTHING,
+    communicator: int = 0,
+    what: int = 0,
+    size_class: int = 0,
+    folded: int = 0,
+    count: int = 1,
+    time: int = 0,
+    longest: int = 0,
+    given: int = 0,
+    got: int = 0,
+    worker: int = 0,
+    bins: Mapping[int, int] | None = None,
+) -> bytes:
+    """A sum of a profile and its two records of durations."""
+    head = struct.pack("<BBHIIII", 18, of, worker, function, site, peer, communicator)
+    head += struct.pack("<BBBBQqqQQ", what, size_class, folded, 0, count, time, longest, given, got)
+    counts = [(bins or {}).get(index, 0) for index in range(24)]
+    for low in (0, 12):
+        head += struct.pack("<BBHIQ12I", 19, 0, 12, low, 0, *counts[low : low + 12])
+    return head
+
+
+def window(number: int, start: int, end: int) -> bytes:
+    return struct.pack("<BBHIqq", 20, 0, 0, number, start, end).ljust(64, b"\0")
+
+
+def profile_state(last: int, lost: int = 0) -> bytes:
+    return struct.pack("<BBHIqQ", 21, 0, 0, 0, last, lost).ljust(64, b"\0")
+
+
 def graph_run(graph: int, step: int, start: int, *, active: int = 0) -> bytes:
     return struct.pack("<BBHIqII", 10, 0, 0, graph, start, step, active).ljust(64, b"\0")
 

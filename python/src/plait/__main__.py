@@ -32,8 +32,10 @@ from plait.cli.options import (
     JsonFile,
     LauncherLine,
     Quiet,
+    Window,
     hushed,
     output_option,
+    parse_ranks,
     printed_into,
     ranks_option,
     results_in,
@@ -181,6 +183,10 @@ def report(
     step: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Report on this step only.")
     ] = None,
+    window: Window = None,
+    ranks: Annotated[
+        str | None, typer.Option("--ranks", metavar="LIST", help="Read these ranks only: 0-3,8.")
+    ] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     json_file: JsonFile = None,
     quiet: Quiet = False,
@@ -203,6 +209,8 @@ def report(
 
       plait report runs/first --perfetto first.pftrace
 
+      plait report runs/long --window 3     (a window of plait record --profile)
+
       plait report --compare runs/first runs/second
 
       plait report runs/first --json - | jq .summary.idle_share
@@ -211,12 +219,18 @@ def report(
         raise typer.BadParameter("give the folder of one run, or --compare with those of two")
     if compare is not None and perfetto is not None:
         raise typer.BadParameter("--perfetto is for one run; leave out --compare")
+    if compare is not None and ranks is not None:
+        raise typer.BadParameter("--ranks is for one run; leave out --compare")
     with hushed(quiet and json_file != Path("-")), results_in(json_file) as results:
-        same = {"output": output, "step": step, "open_page": open_page, "results": results}
+        same = {
+            **{"output": output, "step": step, "window": window},
+            **{"open_page": open_page, "results": results},
+        }
         if compare is not None:
             _load("compare").compare_runs(*compare, **same)
         else:
-            _load("report").report(folder, perfetto=perfetto, **same)
+            chosen = None if ranks is None else parse_ranks(ranks)
+            _load("report").report(folder, perfetto=perfetto, ranks=chosen, **same)
 
 
 @app.command()

@@ -87,6 +87,23 @@ SHARES: dict[str, pl.DataType] = {
     "index": pl.Int64(),  # of the member, in the communicator
     "bytes_given": pl.Int64(),
 }
+#: Bins of durations of a sum: bin 0 is below 2^8 ns, bin n from 2^(n+7) to 2^(n+8) ns, the last all
+#: above.
+TIME_BINS = 24
+BIN_COLUMNS = tuple(f"bin_{index}" for index in range(TIME_BINS))
+#: What a sum counts: the values of its column `of`; what it has lost: of `folded`.
+SUM_OF_CALLS, SUM_OF_SENT, SUM_OF_RECEIVED = 0, 1, 2
+FOLDED_WHOLE, FOLDED_WITHOUT_PEER, FOLDED_CLASS_ONLY = 0, 1, 2
+#: The sums of a profile, with how often each duration was (BIN_COLUMNS).
+SUMS: dict[str, pl.DataType] = {
+    **{
+        name: pl.Int64() if kind == pl.UInt64() else kind for name, kind in SCHEMA["sum"].columns.items()
+    },
+    **dict.fromkeys(BIN_COLUMNS, pl.Int64()),
+}
+#: The windows of a profile on each rank: each once.
+WINDOWS = SCHEMA["window"].columns
+PROFILE_STATES = SCHEMA["profile_state"].columns
 DEPENDENCIES: dict[str, pl.DataType] = {
     "rank": pl.Int32(),
     "graph": pl.Int64(),
@@ -152,6 +169,11 @@ class Run:
     #: What plait's engine sent and received for a program that `plait accelerate` ran. `number`,
     #: `function` and `site`: of the call that posted it; number 0: none, as of a collective's blocks.
     engine_messages: pl.DataFrame = field(default_factory=lambda: empty(MESSAGES))
+    #: Of a profile (`plait record --profile`): without calls and messages, but for the first and the
+    #: last.
+    sums: pl.DataFrame = field(default_factory=lambda: empty(SUMS))
+    windows: pl.DataFrame = field(default_factory=lambda: empty(WINDOWS))
+    profile_states: pl.DataFrame = field(default_factory=lambda: empty(PROFILE_STATES))
     kinds: tuple[str, ...] = ()
     span_kinds: tuple[str, ...] = ()
     counter_kinds: tuple[str, ...] = ()
@@ -165,12 +187,20 @@ class Run:
     own_messages: int = 0
     #: What the reader of a report must know first: missing files, records left out, a killed run.
     notices: tuple[str, ...] = ()
+    #: Names of files of ranks that could not be read.
+    unusable: tuple[str, ...] = ()
+    #: Whether only some ranks were read, as requested.
+    is_part: bool = False
     #: Tables of records that only the schema knows, which the run was read with.
     other: dict[str, pl.DataFrame] = field(default_factory=dict)
 
     @property
+    def is_profile(self) -> bool:
+        return self.sums.height > 0
+
+    @property
     def event_count(self) -> int:
-        tables = (self.tasks, self.messages, self.spans, self.gaps, self.counters, self.calls)
+        tables = (self.tasks, self.messages, self.spans, self.gaps, self.counters, self.calls, self.sums)
         return sum(table.height for table in tables)
 
     def window_ns(self) -> tuple[int, int]:
@@ -184,6 +214,7 @@ class Run:
             (self.gaps, "start_ns", "end_ns"),
             (self.calls, "start_ns", "end_ns"),
             (self.counters, "time_ns", "time_ns"),
+            (self.profile_states, "last_ns", "last_ns"),
         ):
             if table.height:
                 lows.append(int(table[first].to_numpy().min()))

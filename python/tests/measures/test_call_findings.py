@@ -107,3 +107,14 @@ def test_places_are_shown_by_function_where_known(tmp_path: Path) -> None:
         '{"program+0x30": {"function": "exchange", "file": "src/halo.c", "line": 7}}'
     )
     assert "in MPI_Waitall at exchange (halo.c:7)." in findings(read_run(tmp_path))[0]
+
+
+def test_setting_up_is_no_matter_of_sending_less() -> None:
+    ranks = [Rank(0), Rank(1)]
+    for rank in ranks:
+        rank.initialise(1000)
+        rank.spawn(2000, 90_000)
+        rank.finalise(100_000, 100_100)
+    found = " ".join(findings(make_run(*ranks)))
+    assert "89 % of the time is setting up communicators, types, windows or processes" in found
+    assert "Sending less" not in found

@@ -291,3 +291,16 @@ def test_thousands_of_damaged_traces_end_in_tables_or_one_sentence(
                 build_page(analysis, make_payload(analysis), [])
         except PlaitError as error:
             assert "\n" not in str(error)
+
+
+def test_a_file_with_a_damaged_number_of_ranks_is_left_out(tmp_path: Path) -> None:
+    w.write_meta(tmp_path, 3)
+    for rank in range(3):
+        w.write_rank(tmp_path, rank, 3, {0: w.name(0, 0, "work") + w.task(0, 1, 2)})
+    damaged = bytearray((tmp_path / "rank-0001.plt").read_bytes())
+    damaged[17] = 0xFF  # 65283 ranks
+    (tmp_path / "rank-0001.plt").write_bytes(damaged)
+    run = read_run(tmp_path)
+    assert (run.ranks, run.ranks_present, run.unusable) == (3, (0, 2), ("rank-0001.plt",))
+    assert any("claims 65283 ranks and the run has 3" in notice for notice in run.notices)
+    assert any("1 of 3 ranks are missing" in notice for notice in run.notices)

@@ -82,3 +82,17 @@ def test_many_records_cross_chunks(tmp_path: Path) -> None:
     run = read_run(tmp_path / "run")
     write_run(run, tmp_path / "copy")
     assert_same(run, read_run(tmp_path / "copy"))
+
+
+def test_a_profile_is_the_same_when_read_back(tmp_path: Path) -> None:
+    w.write_meta(tmp_path / "one", 1, recorder="mpi")
+    records = w.name(3, 0, "MPI_Wait") + w.profile_state(900) + w.window(0, 100, 200)
+    for site in range(700):  # more than a chunk has room for
+        records += w.sums(0, 0, site=site, what=2, count=site, time=7, longest=5, bins={3: site, 20: 1})
+    w.write_rank(tmp_path / "one", 0, 1, {0: records})
+    run = read_run(tmp_path / "one")
+    write_run(run, tmp_path / "two")
+    again = read_run(tmp_path / "two")
+    assert again.sums.height == 700
+    for table in ("sums", "windows"):
+        assert getattr(again, table).equals(getattr(run, table))

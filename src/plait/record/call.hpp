@@ -17,18 +17,19 @@ inline void record_message(RecordedThread& thread, const PostedOperation& operat
   if ((!is_sent && operation.kind != OperationKind::receive) || call.peer == trace::nothing) {
     return;
   }
-  thread.recorder.message({.direction = is_sent ? trace::MessageDirection::sent : trace::MessageDirection::received,
-                           .protocol = trace::Protocol::not_known,
-                           .peer = Rank{call.peer},
-                           .communicator = call.communicator,
-                           .sequence = call.number,
-                           .tag = Tag{static_cast<std::uint64_t>(operation.tag)},
-                           .bytes = call.bytes_given,
-                           .is_matched_by_order = true,
-                           .is_unfinished = completed == nanoseconds{},
-                           .is_non_contiguous = operation.has_gaps,
-                           .posted = call.start,
-                           .completed = completed});
+  thread.record({.direction = is_sent ? trace::MessageDirection::sent : trace::MessageDirection::received,
+                 .protocol = trace::Protocol::not_known,
+                 .peer = Rank{call.peer},
+                 .communicator = call.communicator,
+                 .sequence = call.number,
+                 .tag = Tag{static_cast<std::uint64_t>(operation.tag)},
+                 .bytes = call.bytes_given,
+                 .is_matched_by_order = true,
+                 .is_unfinished = completed == nanoseconds{},
+                 .is_non_contiguous = operation.has_gaps,
+                 .posted = call.start,
+                 .completed = completed},
+                call);
 }
 
 /// One call of an MPI function by the program, from entry to return.

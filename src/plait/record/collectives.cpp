@@ -50,6 +50,9 @@ Neighbours find_neighbours(const Mpi& mpi, MPI_Comm handle, const Communicator& 
 
 /// Omits records of shares that are all 0, except the last, which determines the number of shares.
 void record_shares(Call& call, std::span<const std::uint64_t> shares) {
+  if (shares.empty() || !call.thread().keeps(call.event().start, call.event().end)) {
+    return;
+  }
   constexpr std::size_t in_record = 6;
   for (std::size_t first = 0; first < shares.size(); first += in_record) {
     const auto some = shares.subspan(first, std::min(in_record, shares.size() - first));

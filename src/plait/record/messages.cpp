@@ -52,7 +52,7 @@ void completed(Call& call, std::uint64_t handle, const MPI_Status& status) {
     trace::CallEvent event = operation->call;
     event.what = trace::CallClass::begun_collective;
     event.end = call.event().end;
-    call.thread().recorder.call(event);
+    call.thread().record_whole(event);
     return;
   }
   if (operation->kind == OperationKind::receive) {

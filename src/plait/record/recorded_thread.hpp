@@ -15,6 +15,7 @@
 
 #include "plait/base/clock.hpp"
 #include "plait/record/communicators.hpp"
+#include "plait/record/profile.hpp"
 #include "plait/record/sites.hpp"
 #include "plait/trace/recorder.hpp"
 
@@ -22,10 +23,17 @@ namespace plait::record {
 
 /// The state of one thread of the program for recording its calls. Threads: its own.
 struct RecordedThread {
-  explicit RecordedThread(trace::ThreadRecorder& own) : recorder{own} {}
+  /// `profile`: null if all events are recorded.
+  RecordedThread(trace::ThreadRecorder& own, Profile* of_rank) : recorder{own}, profile{of_rank} {}
 
   /// Records a call. Successive polls that find nothing become one record, as a spinning program would fill the disk.
   void record(const trace::CallEvent& call) noexcept {
+    if (profile != nullptr) {
+      profile->add_call(recorder.worker(), call);
+      if (!keeps(call.start, call.end) && call.what != trace::CallClass::begins_or_ends) {
+        return;
+      }
+    }
     const bool is_poll = call.what == trace::CallClass::completes && call.count == 0;
     if (has_polls) {
       if (is_poll && call.function == polls.function && call.site == polls.site &&
@@ -43,6 +51,29 @@ struct RecordedThread {
       recorder.call(call);
     }
   }
+  /// Records a non-blocking collective as a whole.
+  void record_whole(const trace::CallEvent& collective) noexcept {
+    if (profile != nullptr) {
+      profile->add_call(recorder.worker(), collective);
+    }
+    if (keeps(collective.start, collective.end)) {
+      recorder.call(collective);
+    }
+  }
+  /// Records a message that the call `posting` has posted.
+  void record(const trace::MessageEvent& message, const trace::CallEvent& posting) noexcept {
+    if (profile != nullptr && !message.is_unfinished) {
+      profile->add_message(recorder.worker(), message, posting);
+    }
+    if (message.is_unfinished || keeps(message.posted, message.posted)) {
+      recorder.message(message);
+    }
+  }
+  /// Whether events of this time are recorded one by one.
+  [[nodiscard]] bool keeps(nanoseconds start, nanoseconds end) noexcept {
+    return profile == nullptr || (windows() != nullptr && windows()->overlaps(start, end, recorder));
+  }
+  [[nodiscard]] Windows* windows() noexcept { return profile != nullptr ? profile->windows() : nullptr; }
   void write_polls() noexcept {
     if (std::exchange(has_polls, false)) {
       recorder.call(polls);
@@ -52,6 +83,9 @@ struct RecordedThread {
   void begin_region(trace::Recorder& trace, const char* name, nanoseconds now) noexcept {
     try {
       regions.push_back({.name = trace.name(trace::Role::span, name), .start = now});
+      if (windows() != nullptr) {
+        windows()->region_begins(regions.back().name, now, recorder);
+      }
     } catch (const std::exception&) {
       regions.clear();  // the ends of these are ignored
     }
@@ -60,7 +94,12 @@ struct RecordedThread {
   void end_region(nanoseconds now) noexcept {
     if (!regions.empty()) {
       regions.back().end = now;
-      recorder.span(regions.back());
+      if (keeps(regions.back().start, now)) {
+        recorder.span(regions.back());
+      }
+      if (windows() != nullptr) {
+        windows()->region_ends(regions.back().name, now, recorder);
+      }
       regions.pop_back();
     }
   }
@@ -88,6 +127,7 @@ struct RecordedThread {
   static constexpr nanoseconds polls_length_max{100'000};
 
   trace::ThreadRecorder& recorder;
+  Profile* profile;
   trace::CallEvent polls;  ///< Not written yet.
   bool has_polls = false;
   SiteCache sites;
@@ -101,9 +141,12 @@ struct RecordedThread {
   std::vector<MPI_Status> statuses;
 };
 
-/// The threads of the program that have called MPI. Threads: any.
+/// The threads of the program that have called MPI, and what they count. Threads: any.
 class RecordedThreads {
  public:
+  /// `profile`: null if all events are recorded.
+  explicit RecordedThreads(std::unique_ptr<Profile> profile) : profile_{std::move(profile)} {}
+
   /// Returns one for a new thread: that of an ended thread, if there is one.
   [[nodiscard]] RecordedThread& take(trace::Recorder& recorder) {
     const std::lock_guard lock{mutex_};
@@ -129,9 +172,10 @@ class RecordedThreads {
  private:
   RecordedThread& append(trace::Recorder& recorder, const std::string& name) {
     const WorkerId number{static_cast<std::uint16_t>(threads_.size())};
-    return *threads_.emplace_back(std::make_unique<RecordedThread>(recorder.thread(number, name)));
+    return *threads_.emplace_back(std::make_unique<RecordedThread>(recorder.thread(number, name), profile_.get()));
   }
 
+  std::unique_ptr<Profile> profile_;
   std::mutex mutex_;  ///< Guards all below.
   std::vector<std::unique_ptr<RecordedThread>> threads_;
   std::vector<RecordedThread*> spare_;

@@ -131,6 +131,16 @@ class EndlessRequest {
   bool is_good_ = false;
 };
 
+trace::RecorderOptions recorder_options(const std::filesystem::path& folder,
+                                        std::uint32_t rank,
+                                        std::uint32_t rank_count) {
+  trace::RecorderOptions options{.folder = folder, .rank = Rank{rank}, .rank_count = rank_count};
+  if (is_profile_wanted()) {
+    options.chunk_bytes = Profile::chunk_bytes;
+  }
+  return options;
+}
+
 const char* name_of_level(int level) {
   return level == MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED"
          : level == MPI_THREAD_FUNNELED ? "MPI_THREAD_FUNNELED"
@@ -182,10 +192,11 @@ void Session::adopt_thread(RecordedThread& own) {
 
 Session::Session(std::filesystem::path folder, Mpi found, std::uint32_t rank, std::uint32_t rank_count)
     : mpi{found},
-      recorder{clock, {.folder = folder, .rank = Rank{rank}, .rank_count = rank_count}},
+      recorder{clock, recorder_options(folder, rank, rank_count)},
       communicators{mpi, recorder.thread(WorkerId{0}, "main")},
       sites{recorder, folder / fmt::format("sites-{:04}.tsv", rank)},
-      folder_{std::move(folder)} {}
+      folder_{std::move(folder)},
+      threads_{is_profile_wanted() ? std::make_unique<Profile>(recorder, wanted_windows()) : nullptr} {}
 
 void Session::start() {
   const char* wanted = std::getenv("PLAIT_RECORD_FOLDER");
@@ -223,6 +234,9 @@ void Session::start() {
   if (any_failed == 0) {
     session->own_world_ = own_world;
     session->meta_ = describe_run(mpi, own_world, session->communicators);
+    if (is_profile_wanted()) {
+      session->meta_.options["profile"] = "on";
+    }
     write_run(folder, session->meta_, session->communicators);
     session->compare_clocks();
     // A forked child must not write into the parent's file.
@@ -266,6 +280,9 @@ void Session::compare_clocks() {
     }
   }
   trace.clock(best);
+  if (Windows* const windows = thread().windows()) {
+    windows->align(best.offset);
+  }
 }
 
 void Session::note_unfinished() noexcept {

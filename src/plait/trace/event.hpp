@@ -71,6 +71,20 @@ enum class CallClass : std::uint8_t {
                      ///< completion.
 };
 
+/// What a sum of a profile counts.
+enum class SumOf : std::uint8_t {
+  calls,
+  sent,      ///< Messages sent.
+  received,  ///< Messages received.
+};
+
+/// What a sum of a profile has lost because the profile's memory was full.
+enum class Folded : std::uint8_t {
+  whole,         ///< Nothing.
+  without_peer,  ///< Peer and communicator.
+  class_only,    ///< Everything but the class of the calls, or the direction of the messages.
+};
+
 /// The object of a send or receive task: its message.
 [[nodiscard]] constexpr std::uint64_t message_object(Rank peer, std::uint32_t sequence) noexcept {
   return std::uint64_t{peer.value()} << 32U | sequence;
@@ -233,6 +247,50 @@ struct OpenRegionEvent {
   nanoseconds end{};  ///< When the thread, or the recording, ended.
 };
 
+/// Of a profile (`plait record --profile`): calls or messages that agree in place, peer and size class, counted.
+/// It changes while the run goes on; several with the same key add up. Two records of kind 19 follow.
+struct SumEvent {
+  SumOf of = SumOf{};  ///< What it counts.
+  /// The function that was called, or that posted the messages; 0xFFFFFFFF = folded; of `Role::function`.
+  NameId function;
+  /// Where in the program it was called; 0xFFFFFFFF = not known, or folded; of `Role::call_site`.
+  NameId site;
+  /// Peer, or root of a collective; 0xFFFFFFFF = none, several, any, or folded.
+  std::uint32_t peer = nothing;
+  std::uint32_t communicator = nothing;  ///< Communicator; 0xFFFFFFFF = none, or folded.
+  CallClass what = CallClass{};          ///< Of calls: what they do.
+  /// Bytes of each, given or got, whichever is more: 0 = none, n = from 2^(n-1) to 2^n - 1; 255 = folded.
+  std::uint8_t size_class = 0;
+  Folded folded = Folded{};       ///< What the sum has lost.
+  std::uint64_t count = 0;        ///< Number of calls or messages.
+  nanoseconds time{};             ///< Sum of their durations; of messages: from posting to completion.
+  nanoseconds time_max{};         ///< The longest.
+  std::uint64_t bytes_given = 0;  ///< Sum of the bytes given, or of the messages.
+  std::uint64_t bytes_got = 0;    ///< Sum of the bytes got.
+};
+
+/// How often each duration was, of the sum before it. Bin 0 has durations below 256 ns, bin n those from 2^(n+7)
+/// to 2^(n+8) ns, bin 23 all from 2^30 ns on.
+struct SumTimesEvent {
+  std::uint32_t low = 0;  ///< Number of the first bin in this record: 0 or 12.
+  /// Number of calls or messages in each bin; borrowed for the call.
+  std::span<const std::uint32_t> times;
+};
+
+/// A window of a profile: a part of the run from which all events are recorded, too. Recorded when it opens and,
+/// if its end was not known then, again when it closes.
+struct WindowEvent {
+  std::uint32_t number = 0;  ///< Number of the window, from 0; the same on all ranks.
+  nanoseconds start{};
+  nanoseconds end{};  ///< End; 0 = not known yet.
+};
+
+/// Of a profile: what is true of all sums of some threads. It changes while the run goes on.
+struct ProfileStateEvent {
+  nanoseconds last{};      ///< End of the last call or message that was counted.
+  std::uint64_t lost = 0;  ///< Calls and messages that are in no sum, because the disk was full.
+};
+
 /// An event as read, with the thread that recorded it.
 template <class Event>
 struct Recorded {
@@ -252,6 +310,9 @@ struct RankEvents {
   std::vector<Recorded<CallEvent>> calls;
   std::vector<EngineEvent> engines;
   std::vector<Recorded<OpenRegionEvent>> open_regions;
+  std::vector<Recorded<SumEvent>> sums;
+  std::vector<Recorded<WindowEvent>> windows;
+  std::vector<Recorded<ProfileStateEvent>> profile_states;
 
   void add(std::uint32_t thread, const TaskEvent& event) { tasks.push_back({thread, event}); }
   void add(std::uint32_t thread, const MessageEvent& event) { messages.push_back({thread, event}); }
@@ -263,6 +324,9 @@ struct RankEvents {
   void add(std::uint32_t thread, const CallEvent& event) { calls.push_back({thread, event}); }
   void add(std::uint32_t /*thread*/, const EngineEvent& event) { engines.push_back(event); }
   void add(std::uint32_t thread, const OpenRegionEvent& event) { open_regions.push_back({thread, event}); }
+  void add(std::uint32_t thread, const SumEvent& event) { sums.push_back({thread, event}); }
+  void add(std::uint32_t thread, const WindowEvent& event) { windows.push_back({thread, event}); }
+  void add(std::uint32_t thread, const ProfileStateEvent& event) { profile_states.push_back({thread, event}); }
 };
 
 }  // namespace plait::trace

@@ -116,6 +116,17 @@ class Collector {
     std::ranges::copy(shares.bytes, bytes.begin() + shares.first);
   }
 
+  /// The bins of the latest sum, which precedes them.
+  void take(const SumTimesEvent& times) {
+    constexpr std::size_t bin_count = std::tuple_size_v<SumTimes>;
+    if (trace_.sums.empty() || times.low + times.times.size() > bin_count) {
+      leave_out("durations of no sum");
+      return;
+    }
+    trace_.sum_times.resize(trace_.sums.size());
+    std::ranges::copy(times.times, trace_.sum_times.back().begin() + times.low);
+  }
+
   void leave_out(std::string_view trouble) {
     if (++left_out_ <= notices_max) {
       trace_.notices.push_back(fmt::format("{}: event {}: {}; left out", file_, record_, trouble));

@@ -39,6 +39,9 @@ struct Dependency {
   friend bool operator==(const Dependency&, const Dependency&) = default;
 };
 
+/// How many calls or messages of a sum had each duration, by bin (`SumTimesEvent`).
+using SumTimes = std::array<std::uint32_t, 24>;
+
 /// The contents of one rank's file, by the rank's own clock; `ClockLine` converts times. Events of one thread are in
 /// the order of recording.
 struct RankTrace : RankEvents {
@@ -55,6 +58,7 @@ struct RankTrace : RankEvents {
   /// Members of communicators, as ranks of the run; `nothing` for those that the file does not have.
   std::map<std::uint32_t, std::vector<std::uint32_t>> communicators;
   std::map<std::uint32_t, std::vector<std::uint64_t>> shares;  ///< Of a vector collective, by number of the call.
+  std::vector<SumTimes> sum_times;                             ///< Of each of `sums`.
   nanoseconds last_event{};                                    ///< The latest time of any event.
   /// Invalid records that were left out, in sentences that name the file.
   std::vector<std::string> notices;

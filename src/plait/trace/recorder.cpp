@@ -2,14 +2,18 @@
 #include "plait/trace/recorder.hpp"
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <new>
+#include <span>
 #include <string>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -56,6 +60,7 @@ struct Recorder::State {
   std::map<ThreadKey, std::unique_ptr<ThreadRecorder>> threads;
   std::unique_ptr<ThreadRecorder> name_records;
   std::array<Names, role_count> names;
+  std::vector<std::span<std::byte>> lasting_chunks;
 };
 
 Recorder::Recorder(const Clock& clock) : clock_{clock}, time_zero_{clock.now()}, state_{std::make_unique<State>()} {}
@@ -93,7 +98,11 @@ Recorder::Recorder(const Clock& clock, const PreloadedRecorder& host, std::uint3
   state_->chunks = std::make_unique<BorrowedChunks>(host);
 }
 
-Recorder::~Recorder() = default;
+Recorder::~Recorder() {
+  for (const std::span<std::byte> chunk : state_->lasting_chunks) {
+    detail::ChunkFile::release(chunk);
+  }
+}
 
 bool Recorder::is_on() const noexcept {
   return state_->chunks != nullptr;
@@ -144,6 +153,32 @@ ThreadRecorder& Recorder::thread(WorkerId worker, std::string_view name) {
     thread = state_->make_thread(worker, name);
   }
   return *thread;
+}
+
+std::span<std::byte> Recorder::lasting_chunk(std::string_view name) noexcept {
+  if (!is_on()) {
+    return {};
+  }
+  const std::lock_guard lock{state_->mutex};
+  std::vector<std::span<std::byte>>& known = state_->lasting_chunks;
+  try {
+    known.reserve(known.size() + 1);
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+  const std::span<std::byte> chunk = state_->file->next_chunk();
+  if (chunk.empty()) {
+    return {};
+  }
+  detail::ChunkRecord head{
+      .thread = detail::no_worker, .number = static_cast<std::uint32_t>(known.size()), .name = name};
+  detail::FieldWriter fields{chunk.data(), detail::no_worker};
+  describe(fields, head);
+  // with readers that map the file
+  std::atomic_ref{*reinterpret_cast<std::uint8_t*>(chunk.data())}.store(static_cast<std::uint8_t>(detail::Kind::chunk),
+                                                                        std::memory_order_release);
+  known.push_back(chunk);
+  return chunk.subspan(detail::record_bytes);
 }
 
 }  // namespace plait::trace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -57,6 +58,11 @@ class Recorder {
   /// The recorder of worker `worker` or, if that is invalid, of the thread `name`; created at the first call. Takes a
   /// lock: store the result.
   [[nodiscard]] ThreadRecorder& thread(WorkerId worker, std::string_view name);
+
+  /// Returns a new chunk for records that change in place: zeros without the chunk's first record, mapped until this
+  /// recorder ends. Empty when off, and when there is no space. `name`: of the thread in the file. Takes a lock, and
+  /// some microseconds.
+  [[nodiscard]] std::span<std::byte> lasting_chunk(std::string_view name) noexcept;
 
  private:
   struct State;

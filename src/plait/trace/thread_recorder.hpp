@@ -31,6 +31,11 @@ class ThreadRecorder final : public RecordWriter {
   void shares(const SharesEvent& event) noexcept { record(event); }
   void engine(const EngineEvent& event) noexcept { record(event); }
   void open_region(const OpenRegionEvent& event) noexcept { record(event); }
+  void sum(const SumEvent& event) noexcept { record(event); }
+  /// One record for each 12 of `times`.
+  void sum_times(const SumTimesEvent& event) noexcept { record(event); }
+  void window(const WindowEvent& event) noexcept { record(event); }
+  void profile_state(const ProfileStateEvent& event) noexcept { record(event); }
 
  private:
   template <class Event>

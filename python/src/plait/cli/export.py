@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from plait.cli.completion import one_of
-from plait.cli.options import Quiet, hushed, output_option
+from plait.cli.options import Quiet, Window, hushed, output_option
 
 
 def add(app: typer.Typer) -> None:
@@ -38,6 +38,7 @@ def export(
     step: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Only what belongs to this step.")
     ] = None,
+    window: Window = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -69,4 +70,5 @@ def export(
       plait export runs/first --format parquet --step 12 -o step-12
     """
     with hushed(quiet):
-        import_module("plait.commands.export").export(folder, to, output, step=step, force=force)
+        module = import_module("plait.commands.export")
+        module.export(folder, to, output, step=step, force=force, window=window)

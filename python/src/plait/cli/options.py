@@ -38,6 +38,12 @@ LauncherKind = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Window = Annotated[
+    int | None,
+    typer.Option(
+        min=0, metavar="N", help="Of a profile (plait record --profile): the events of this window."
+    ),
+]
 JsonFile = Annotated[
     Path | None,
     typer.Option(
@@ -54,6 +60,23 @@ def output_option(metavar: str, text: str) -> Any:
 def ranks_option(text: str, *, most: int | None = None, panel: str | None = None) -> Any:
     """The number of MPI ranks."""
     return typer.Option("--ranks", "-n", min=1, max=most, metavar="N", help=text, rich_help_panel=panel)
+
+
+#: A run has no more (docs/reference/trace-format.md).
+_RANKS_MAX = 1 << 22
+
+
+def parse_ranks(text: str) -> list[int]:
+    """Of "0-3,8": [0, 1, 2, 3, 8]. Raises typer.BadParameter."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise typer.BadParameter(f"--ranks {text} is no list of ranks such as 0-3,8")
+        found.extend(range(int(first), min(int(last or first), _RANKS_MAX) + 1))
+    if not found:
+        raise typer.BadParameter(f"--ranks {text} names no rank: the first of a range is the lower")
+    return found
 
 
 @contextmanager

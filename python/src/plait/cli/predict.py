@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from plait.cli.options import JsonFile, Quiet, hushed, output_option, results_in
+from plait.cli.options import JsonFile, Quiet, Window, hushed, output_option, results_in
 
 _WHAT_IF = "What if"
 _Several = list[str] | None
@@ -34,6 +34,7 @@ def predict(
         str | None, typer.Option(metavar="TEXT", help="An exchange made up from a description.")
     ] = None,
     step: Annotated[int | None, typer.Option(min=0, metavar="N", help="Only this step.")] = None,
+    window: Window = None,
     output: Annotated[Path | None, output_option("RUN", "Write the prediction as a run folder.")] = None,
     against: Annotated[
         Path | None, typer.Option(metavar="RUN", help="Print the error against this run or replay.")
@@ -121,9 +122,8 @@ def predict(
     words += [
         word for name, values in what_ifs.items() for value in values or () for word in (name, value)
     ]
-    words += [] if log is None else [str(log)]
     module = import_module("plait.commands.predict")
     with hushed(quiet and json_file != Path("-")), results_in(json_file) as results:
         words += ["--json", str(results)] if results is not None else []
-        status = module.predict(platform, words)
+        status = module.predict(platform, words, log, window)
     raise typer.Exit(status)

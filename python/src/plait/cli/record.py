@@ -22,6 +22,11 @@ or ahead by plait build.
 
 Launchers: mpirun, mpiexec, orterun, prterun, mpiexec.hydra, srun, flux run, aprun, jsrun, ibrun.
 
+Profiles: --profile keeps counts, sums and durations for each place, peer and size class in 2 MiB a
+rank, however long the run is; a killed rank leaves all that it had counted. --window adds full
+recordings of parts of the run: 10s/1000s (10 s of each 1000 s; ms, s, min, h), region:NAME (from the
+begin of a region of plait.h to its end), region:FROM..TO, region:NAME/10 (each tenth).
+
 A command that starts several MPI programs one after the other makes a run of each: RUN, RUN-2, RUN-3.
 """
 
@@ -59,6 +64,17 @@ def record(
         bool,
         typer.Option("--progress", help="Also let a thread make progress while the program computes."),
     ] = False,
+    profile: Annotated[
+        bool,
+        typer.Option("--profile", help="Count calls in bounded memory, in the place of recording each."),
+    ] = False,
+    window: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LENGTH/PERIOD|region:NAME",
+            help="With --profile: record each event in these windows, too.",
+        ),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Record what any MPI program does with MPI: C, C++, Fortran or Python, as it is.
@@ -79,8 +95,12 @@ def record(
 
       plait record --progress --name helped -- mpirun -n 4 ./my_program     (and compare)
 
+      plait record --profile --window 10s/1000s -- mpirun -n 512 ./long_run
+
       plait report runs/melt     (then)
     """
+    if window is not None and not profile:
+        raise typer.BadParameter("--window is for --profile: without it, each event is recorded anyway")
     module = import_module("plait.commands.record")
     wishes = module.Wishes(
         name=name,
@@ -88,6 +108,8 @@ def record(
         force=force,
         mpi=mpi,
         progress=progress,
+        profile=profile,
+        window=window,
         quiet=quiet,
         launcher=launcher,
     )

@@ -14,6 +14,7 @@ from plait.cli.options import (
     JsonFile,
     LauncherLine,
     Quiet,
+    Window,
     hushed,
     output_option,
     ranks_option,
@@ -36,6 +37,7 @@ def replay(
         str | None,
         typer.Option(metavar="TEXT", help="An exchange made up from a description; see below."),
     ] = None,
+    window: Window = None,
     step: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Only this step.", rich_help_panel=_CHANGE)
     ] = None,
@@ -155,5 +157,6 @@ def replay(
                 force=force,
                 mpiexec=mpiexec,
                 results=results,
+                window=window,
             )
         )

@@ -12,6 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from plait._files import make_folder, write_json, write_text
+from plait.commands._memory import require_memory
+from plait.commands._part import is_profile
+from plait.commands.report import require_whole
 from plait.readers.plait import read_run
 from plait.report.analysis import Analysis, analyse
 from plait.report.compare import Comparison, Row, Section, compare
@@ -29,13 +32,16 @@ def compare_runs(
     step: int | None,
     open_page: bool,
     results: Path | None = None,
+    window: int | None = None,
 ) -> None:
-    """`results`: also write the numbers there, as JSON."""
+    """`results`: also write the numbers there, as JSON. `window`: compare this window of "
+    "two profiles."""
     console = Console(highlight=False, soft_wrap=True)
     analyses: list[Analysis] = []
     for folder in (a, b):
+        require_memory(folder, is_part=window is not None or is_profile(folder))
         with console.status(f"reading {folder}"):
-            analyses.append(analyse(read_run(folder), folder, step))
+            analyses.append(analyse(read_run(folder, window=window), folder, step))
     comparison = compare(*analyses)
     for warning in comparison.warnings[:_WARNINGS_MAX]:
         console.print(f"[yellow]note:[/] {escape(warning)}")
@@ -54,9 +60,10 @@ def compare_runs(
     write_text(page, build_comparison(comparison))
     console.print(f"wrote {escape(str(page))}")
     if results is not None:
-        write_json(results, _document(comparison, step, page))
+        write_json(results, _document(comparison, step, window, page))
     if open_page:
         webbrowser.open(page.resolve().as_uri())
+    require_whole(*analyses)
 
 
 def _print(console: Console, section: Section, most: int) -> None:
@@ -81,12 +88,15 @@ def _change(row: Row) -> str:
     return f"[{colour}]{escape(change_text(row))}[/]"
 
 
-def _document(comparison: Comparison, step: int | None, page: Path) -> dict[str, Any]:
+def _document(
+    comparison: Comparison, step: int | None, window: int | None, page: Path
+) -> dict[str, Any]:
     """docs/reference/command-line.md describes it."""
     return {
         "a": str(comparison.a.folder),
         "b": str(comparison.b.folder),
         "step": step,
+        "window": window,
         "sentence": comparison.sentence,
         "reasons": comparison.reasons,
         "warnings": comparison.warnings,

@@ -33,6 +33,7 @@ from plait.export._program import (
     perfetto_by_program,
     program_for,
 )
+from plait.commands._part import events_of, require_events
 from plait.export.parquet import write_parquet
 from plait.export.perfetto import write_perfetto
 from plait.export.swift import write_swift
@@ -62,9 +63,18 @@ class _Format:
     by_program: Callable[[Path, Path, Path, Progress], list[str]] | None = None
 
 
-def export(folder: Path, to: str, output: Path | None, *, step: int | None, force: bool) -> None:
-    """What is at `output` in the end is complete, or as it was before. Raises PlaitError for an unknown
-    format, for what is in the way at `output`, and for a disk that is full.
+def export(
+    folder: Path,
+    to: str,
+    output: Path | None,
+    *,
+    step: int | None,
+    force: bool,
+    window: int | None = None,
+) -> None:
+    """What is at `output` in the end is complete, or as it was before. `window`: of a profile. Raises
+    PlaitError for an unknown format, for what is in the way at `output`, for a profile without a window,
+    and for a disk that is full.
     """
     console = Console(highlight=False, soft_wrap=True)
     if to not in _FORMATS and to not in _SCHEDULES:
@@ -72,26 +82,30 @@ def export(folder: Path, to: str, output: Path | None, *, step: int | None, forc
         raise PlaitError(f"--format {to} is not known; it is one of {known}")
     found = _FORMATS.get(to) or _SCHEDULES[to]
     output = output or folder / f"{to}{found.suffix}"
+    if window is None:
+        require_events(folder)
     old = _in_the_way(output, found, force)
     with _place(output, found, old) as place:
         if to in _SCHEDULES:
-            notices = _export_schedule(folder, to, place, step)
+            with events_of(folder, window) as part:
+                notices = _export_schedule(part, to, place, step)
         else:
-            program = _program_for(found, folder, step, console)
+            program = None if window is not None else _program_for(found, folder, step, console)
             if program is not None and found.by_program is not None:
                 with _rank_bar(console) as progress:
                     notices = found.by_program(program, folder, place, progress)
             else:
-                notices = _export_tables(found, _Job(_read(folder, step, console), place, console))
+                run = _read(folder, step, window, console)
+                notices = _export_tables(found, _Job(run, place, console))
     for notice in notices[:_NOTICES_MAX]:
         console.print(f"[yellow]note:[/] {escape(notice)}")
     size = _size(output)
     console.print(f"wrote {escape(str(output))}, {size / 1e6:,.1f} MB; {escape(found.next)}")
 
 
-def _read(folder: Path, step: int | None, console: Console) -> Run:
+def _read(folder: Path, step: int | None, window: int | None, console: Console) -> Run:
     with console.status(f"reading {folder}"):
-        run = read_run(folder)
+        run = read_run(folder, window=window)
         if step is not None:
             run = only_step(run, step)
     if run.event_count == 0:

@@ -5,17 +5,24 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from plait._build import find_program
 from plait._errors import PlaitError, Status, status_of_program
+from plait.commands._part import events_of
 
 
-def predict(platform: str, words: Sequence[str]) -> int:
-    """The program's exit status; stderr has what was wrong."""
+def predict(
+    platform: str, words: Sequence[str], log: Path | None = None, window: int | None = None
+) -> int:
+    """The program's exit status; stderr has what was wrong. `log`: what was recorded; of a profile, this
+    window. Raises PlaitError for a profile without a window."""
     file = platform_file(platform)
-    command = [str(find_program("plait-predict")), "--platform", str(file), *words]
-    return status_of_program(subprocess.run(command, check=False).returncode)
+    with nullcontext() if log is None else events_of(log, window) as part:
+        command = [str(find_program("plait-predict")), "--platform", str(file), *words]
+        command += [] if part is None else [str(part)]
+        return status_of_program(subprocess.run(command, check=False).returncode)
 
 
 def platform_file(name: str) -> Path:

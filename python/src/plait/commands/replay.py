@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from plait._build import find_program
 from plait._errors import PlaitError, Status
 from plait._files import make_folder, write_file, write_json
 from plait._units import format_bytes, format_share, format_time
+from plait.commands._part import events_of
 from plait.measures.replay import QUANTILES, Exchange, exchange_of, find_knee
 from plait.measures.steps import only_step
 from plait.plots import style
@@ -50,6 +51,7 @@ class Request:
     force: bool
     mpiexec: str | None
     results: Path | None = None  # where to write what is printed, as JSON
+    window: int | None = None  # of the log, if that is a profile
 
 
 def replay(request: Request) -> None:
@@ -57,8 +59,13 @@ def replay(request: Request) -> None:
         raise PlaitError(
             "give the folder of a recorded run, or --synthetic DESCRIPTION", status=Status.usage
         )
+    with nullcontext() if request.log is None else events_of(request.log, request.window) as log:
+        _replay(replace(request, log=log), request.replayed or _make_folder(request))
+
+
+def _replay(request: Request, folder: Path) -> None:
+    """`request`: its log has events."""
     console = Console(highlight=False, soft_wrap=True)
-    folder = request.replayed or _make_folder(request)
     if request.replayed is None:
         _play(console, request, folder, ())
     figures = _figures(folder)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,11 @@ import polars as pl
 from rich.console import Console
 from rich.markup import escape
 
+from plait._errors import PlaitError
 from plait._files import write_json
 from plait._units import format_count, format_time
+from plait.commands._memory import require_memory
+from plait.commands._part import is_profile
 from plait.export.perfetto import write_perfetto
 from plait.measures.critical_path import WHAT
 from plait.measures.findings import describe_messages
@@ -35,11 +39,16 @@ def report(
     step: int | None,
     open_page: bool,
     results: Path | None = None,
+    window: int | None = None,
+    ranks: Collection[int] | None = None,
 ) -> None:
-    """`results`: also write what is printed there, as JSON."""
+    """`results`: also write what is printed there, as JSON. `ranks`: read
+    these only. `window`: report on this window of "
+    "a profile."""
     console = Console(highlight=False, soft_wrap=True)
+    require_memory(folder, ranks=ranks, is_part=window is not None or is_profile(folder))
     with console.status(f"reading {folder}"):
-        run = read_run(folder)
+        run = read_run(folder, window=window, ranks=ranks)
         analysis = analyse(run, folder, step)
     notices = analysis.run.notices
     for notice in notices[:_NOTICES_MAX]:
@@ -47,7 +56,7 @@ def report(
     if len(notices) > _NOTICES_MAX:
         console.print(f"[yellow]note:[/] and {len(notices) - _NOTICES_MAX} more, on the page")
     with console.status("drawing"):
-        written = write_report(analysis, output or folder / "report")
+        written = write_report(analysis, output or folder / _page_folder(window))
     facts = [
         format_time(analysis.total_ns),
         format_count(len(run.ranks_present), "rank"),
@@ -69,9 +78,25 @@ def report(
         write_perfetto(analysis.run, analysis.matched, perfetto)
         console.print(f"wrote {escape(str(perfetto))}; open it in ui.perfetto.dev")
     if results is not None:
-        write_json(results, _document(analysis, written, perfetto))
+        write_json(results, _document(analysis, written, perfetto, window))
     if open_page:
         webbrowser.open(written.page.resolve().as_uri())
+    require_whole(analysis)
+
+
+def require_whole(*analyses: Analysis) -> None:
+    """Raises PlaitError, so that scripts notice it, where files of ranks could not be read."""
+    for analysis in analyses:
+        if names := analysis.run.unusable:
+            shown = ", ".join(names[:_NOTICES_MAX]) + (", ..." if len(names) > _NOTICES_MAX else "")
+            raise PlaitError(
+                f"{analysis.folder}: {shown} cannot be read (see the notes); what was written is of the "
+                "other ranks"
+            )
+
+
+def _page_folder(window: int | None) -> str:
+    return "report" if window is None else f"report-window-{window}"
 
 
 def _slowest_path(analysis: Analysis) -> pl.DataFrame:
@@ -80,13 +105,16 @@ def _slowest_path(analysis: Analysis) -> pl.DataFrame:
     return analysis.paths.clear() if step is None else analysis.paths.filter(pl.col("step") == step)
 
 
-def _document(analysis: Analysis, written: Written, perfetto: Path | None) -> dict[str, Any]:
+def _document(
+    analysis: Analysis, written: Written, perfetto: Path | None, window: int | None
+) -> dict[str, Any]:
     """docs/reference/command-line.md describes it."""
     run = analysis.run
     ranks = rank_table(run, analysis.traffic.balance, analysis.ranks, analysis.calls.by_rank)
     return {
         "run": str(analysis.folder),
         "step": analysis.only_step,
+        "window": window,
         "program": run.meta.get("program"),
         "command": run.meta.get("command"),
         "notices": list(run.notices),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from plait import _events as events
 from plait._events import Run
 from plait._units import format_bytes, format_count, format_share, format_time
 from plait.measures import wait_states
@@ -21,6 +22,15 @@ _WORTH = 0.01
 _NAMED_MAX = 3
 #: What MPI libraries take for each receive that a search passes, from `plait bench accelerate`.
 _SEARCH_STEP_NS = 12
+#: Shares of the rest below this are not worth a sentence.
+_REST_WORTH = 0.05
+#: What takes time in calls that move no messages, and what helps.
+_REMEDIES = {
+    events.CALL_SETS_UP: "is setting up communicators, types, windows or processes: doing it once, "
+    "before the main loop, helps",
+    events.CALL_FILE: "is reading and writing files: fewer and larger accesses, or collective "
+    "ones, help",
+}
 _KIND_WORDS = {
     wait_states.LATE_SENDER: "for messages that had not been sent yet",
     wait_states.LATE_RECEIVER: "for receives that had not been posted yet",
@@ -43,6 +53,9 @@ def find_call_losses(
         return []
     in_calls = float(calls.by_function["share"].sum())
     found = [_where(run, calls, in_calls)]
+    if run.is_profile:
+        uneven = [_balance(balance)] if len(balance.ranks) > 1 and in_calls >= _WORTH else []
+        return [*found, *uneven, *_rest(calls, in_calls)]
     engine = measure_engine(run)
     if in_calls < _WORTH:
         return found if engine is None else [*found, _accelerated(engine)]
@@ -166,13 +179,28 @@ def _packing(run: Run, calls: CallMeasures) -> list[str]:
 
 def _rest(calls: CallMeasures, in_calls: float) -> list[str]:
     """What of the time in calls is neither waiting for others nor stalled."""
+    times = dict(calls.by_class.select("class", "time_ns").iter_rows())
+    apart = {what: times.get(what, 0) / calls.whole_ns for what in _REMEDIES}
     rest = in_calls - calls.savings.share("late_ns") - calls.savings.share("progression_ns")
-    if rest < 0.05:
-        return []
-    return [
-        f"{_percent(rest)} of the time is what else calls take: the moving of data, and the library's "
-        "own work. Sending less, or work to do meanwhile, helps there."
+    found = [
+        f"{_percent(share)} of the time {_REMEDIES[what]}."
+        for what, share in apart.items()
+        if share >= _REST_WORTH
     ]
+    moving = rest - sum(apart.values())
+    if moving >= _REST_WORTH and calls.is_of_sums:
+        polling = times.get(events.CALL_COMPLETES, 0) / calls.whole_ns
+        found.append(
+            f"{_percent(moving)} of the time is what other calls take: waiting for other ranks, the "
+            f"moving of data, and the library's own work; {_percent(polling)} is in waits, tests and "
+            "probes. A window of events shows which."
+        )
+    elif moving >= _REST_WORTH:
+        found.append(
+            f"{_percent(moving)} of the time is what else calls take: the moving of data, and the "
+            "library's own work. Sending less, or work to do meanwhile, helps there."
+        )
+    return found
 
 
 def _acceleration(run: Run, calls: CallMeasures) -> str:

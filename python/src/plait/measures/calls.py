@@ -43,7 +43,7 @@ def calls_within(run: Run, window_ns: tuple[int, int]) -> pl.DataFrame:
         & (pl.col("end_ns") > low)
         & (pl.col("start_ns") < high)
     ).with_columns(pl.col("start_ns").clip(low, high), pl.col("end_ns").clip(low, high))
-    lane, start = _lane(found["rank"], found["worker"]), found["start_ns"].to_numpy()
+    lane, start = lane_of(found["rank"], found["worker"]), found["start_ns"].to_numpy()
     rises = (np.diff(lane) > 0) | ((np.diff(lane) == 0) & (np.diff(start) >= 0))
     # Those of ranks with one thread are sorted from the beginning.
     return found if rises.all() else found[np.lexsort((found["end_ns"].to_numpy(), start, lane))]
@@ -92,8 +92,8 @@ def call_at(
     found = np.full(len(rank), -1, dtype=np.int64)
     if not calls.height or not len(rank):
         return found
-    lane_of_call = _lane(calls["rank"], calls["worker"])
-    wanted = _lane(rank, worker)
+    lane_of_call = lane_of(calls["rank"], calls["worker"])
+    wanted = lane_of(rank, worker)
     times = time_ns.to_numpy()
     start, end = calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy()
     firsts = np.flatnonzero(np.r_[True, np.diff(lane_of_call) != 0])
@@ -124,6 +124,7 @@ def computing_between(
     return found
 
 
-def _lane(rank: pl.Series, worker: pl.Series) -> npt.NDArray[np.int64]:
+def lane_of(rank: pl.Series, worker: pl.Series) -> npt.NDArray[np.int64]:
+    """A number for each thread of the run, which rises with rank and worker."""
     lane: npt.NDArray[np.int64] = rank.to_numpy().astype(np.int64) << 17 | worker.to_numpy()
     return lane

@@ -5,11 +5,14 @@ whom."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
+import numpy as np
 import polars as pl
 
 from plait import _events as events
 from plait._events import Run
+from plait.measures import profile
 from plait.measures.balance import Balance, balance_over_time
 from plait.measures.calls import call_times, calls_within, lane_time
 from plait.measures.collective_times import collective_operations
@@ -56,6 +59,7 @@ class CallMeasures:
     savings: Savings
     collectives: pl.DataFrame  # collective_operations
     sides: pl.DataFrame  # message_sides
+    is_of_sums: bool = False  # of a profile: of what waits for whom nothing is known
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,12 @@ def measure_calls(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -
         run = replace(run, messages=run.messages.filter(of_calls))
         matched = matched.filter(of_calls)
     calls = calls_within(run, window_ns)
-    whole_ns = lane_time(calls, window_ns)
+    whole_ns = lane_time(profile.lanes(run) if run.is_profile else calls, window_ns)
+    times = (
+        profile.profile_call_times(run, calls, whole_ns)
+        if run.is_profile
+        else partial(call_times, calls, whole_ns)
+    )
     sides = message_sides(calls, matched, run.clock_error_ns)
     met = meetings(run, calls)
     begun = begun_collectives(met, calls)
@@ -88,11 +97,11 @@ def measure_calls(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -
     return CallMeasures(
         window_ns=window_ns,
         whole_ns=whole_ns,
-        by_function=call_times(calls, whole_ns, "function"),
-        by_site=call_times(calls, whole_ns, "function", "site"),
-        by_class=call_times(calls, whole_ns, "class"),
-        by_rank=call_times(calls, whole_ns, "rank"),
-        by_rank_and_class=call_times(calls, whole_ns, "rank", "class"),
+        by_function=times("function"),
+        by_site=times("function", "site"),
+        by_class=times("class"),
+        by_rank=times("rank"),
+        by_rank_and_class=times("rank", "class"),
         waits=waits,
         waits_by_kind=wait_times(waits, "kind"),
         waits_by_rank=wait_times(waits, "rank", "kind"),
@@ -107,14 +116,33 @@ def measure_calls(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -
         savings=savings(run, calls, waits, stalled, window_ns),
         collectives=collective_operations(run, met),
         sides=sides,
+        is_of_sums=run.is_profile,
     )
 
 
 def measure_traffic(run: Run, window_ns: tuple[int, int]) -> TrafficMeasures:
     """`window_ns`: the time over which the balance is shown."""
+    if run.is_profile:
+        return _profile_traffic(run, window_ns)
     return TrafficMeasures(
         matrix=message_matrix(run),
         collectives=collective_matrix(run),
         sizes=size_histogram(run),
         balance=balance_over_time(run, window_ns, BINS),
+    )
+
+
+def _profile_traffic(run: Run, window_ns: tuple[int, int]) -> TrafficMeasures:
+    """With the balance of the whole time: sums have no times."""
+    calls = calls_within(run, window_ns)
+    in_calls = profile.profile_call_times(run, calls, 1)("rank")
+    length = window_ns[1] - window_ns[0]
+    computing = profile.computing_by_rank(run, in_calls, length)[:, None]
+    return TrafficMeasures(
+        matrix=profile.profile_matrix(run),
+        collectives=collective_matrix(run),
+        sizes=size_histogram(run),
+        balance=Balance(
+            np.array([window_ns[0], window_ns[1]], dtype=np.float64), run.ranks_present, computing
+        ),
     )

@@ -10,6 +10,7 @@ from plait._units import format_bytes, format_count, format_share, format_time
 from plait.measures import critical_path
 from plait.measures.idle import overlap_ns
 from plait.measures.messages import Unmatched
+from plait.measures.profile import message_sums
 
 _FINDINGS_MAX = 7
 
@@ -173,6 +174,9 @@ def _unmatched(unmatched: Unmatched) -> list[str]:
 
 def message_totals(run: Run) -> tuple[int, int]:
     """Messages and bytes sent; where no send was recorded, received."""
+    if run.is_profile:
+        sums = message_sums(run)
+        return int(sums["count"].sum()), int(sums["bytes_given"].sum())
     side = run.messages.filter(~pl.col("received"))
     if not side.height:
         side = run.messages

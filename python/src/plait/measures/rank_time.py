@@ -9,6 +9,7 @@ import polars as pl
 
 from plait import _events as events
 from plait._events import Run
+from plait.measures import profile
 from plait.measures.communication import CallMeasures
 from plait.measures.wait_states import KIND_TEXTS
 
@@ -31,6 +32,8 @@ def rank_times(run: Run, calls: CallMeasures) -> pl.DataFrame:
     """rank and PARTS, a row for each rank that called: sums over its threads that did, in the window."""
     length = calls.window_ns[1] - calls.window_ns[0]
     called = run.calls.filter(pl.col("class") != events.CALL_BEGUN_COLLECTIVE)
+    if run.is_profile:
+        called = profile.lanes(run)
     threads = called.group_by("rank").agg(pl.col("worker").n_unique().cast(pl.Int64).alias("threads"))
     in_calls = calls.by_rank.select("rank", pl.col("time_ns").alias("in_calls_ns"))
     table = in_calls.join(threads, on="rank", how="left").sort("rank")

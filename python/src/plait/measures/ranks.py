@@ -7,6 +7,7 @@ import polars as pl
 
 from plait import _events as events
 from plait._events import Run
+from plait.measures import profile
 from plait.measures.balance import Balance
 
 RANKS: dict[str, pl.DataType] = {
@@ -34,6 +35,8 @@ def rank_table(
     """
     every = pl.DataFrame({"rank": pl.Series(range(run.ranks), dtype=pl.Int32)})
     active = run.tasks.filter(pl.col("role") == events.ROLE_TASK) if run.tasks.height else run.calls
+    if run.is_profile:
+        active = profile.lanes(run)
     threads = active.group_by("rank").agg(pl.col("worker").n_unique().alias("threads"))
     computing = pl.DataFrame(
         {"rank": balance.ranks, "computing_ns": balance.computing_ns.sum(axis=1).round()},
@@ -46,6 +49,8 @@ def rank_table(
         counted = own.group_by("rank").agg(
             pl.len().alias(f"{side}_messages"), pl.col("size_bytes").sum().alias(f"{side}_bytes")
         )
+        if run.is_profile:
+            counted = profile.sides_by_rank(run).select("rank", f"{side}_messages", f"{side}_bytes")
         parts.append(counted)
     for part in parts:
         every = every.join(part.cast({"rank": pl.Int32}), on="rank", how="left")

@@ -8,6 +8,7 @@ import polars as pl
 from plait import _events as events
 from plait._events import Run
 from plait.measures.collectives import FROM_ROOT, TO_ROOT, members_of, shape_of
+from plait.measures.profile import size_sums
 
 _PAIR = ["source", "destination"]
 
@@ -34,10 +35,14 @@ def collective_matrix(run: Run) -> pl.DataFrame:
     `messages` counts collectives. From a root: what it gives, to each other member (of a scatter: a
     share). To a root: what each gives. All to all: what a rank gives, divided among the others (its
     shares, where they differ); of operations in which everybody gets what everybody gives (allgather,
-    allreduce): all of it, to each.
+    allreduce): all of it, to each. Of a profile, shares are not known: what a rank gives is divided
+    evenly.
     """
     what = pl.col("class").is_in([events.CALL_COLLECTIVE, events.CALL_BEGINS_COLLECTIVE])
-    calls = run.calls.filter(what & (pl.col("communicator") >= 0) & (pl.col("bytes_given") > 0))
+    known = what & (pl.col("communicator") >= 0) & (pl.col("bytes_given") > 0)
+    calls = (
+        _each_once(run.calls.filter(known)) if not run.is_profile else _summed(run.sums.filter(known))
+    )
     parts = []
     for (communicator, function), part in calls.group_by("communicator", "function"):
         shape = shape_of(run.functions[int(str(function))])
@@ -62,6 +67,19 @@ def collective_matrix(run: Run) -> pl.DataFrame:
     )
 
 
+_FLOWS = ("communicator", "function", "rank", "peer", "number", "count", "bytes_given")
+
+
+def _each_once(calls: pl.DataFrame) -> pl.DataFrame:
+    return calls.with_columns(pl.lit(1, dtype=pl.Int64).alias("count")).select(_FLOWS)
+
+
+def _summed(sums: pl.DataFrame) -> pl.DataFrame:
+    """Sums of a profile: of no call alone."""
+    calls = sums.filter(pl.col("of") == events.SUM_OF_CALLS)
+    return calls.with_columns(pl.lit(0, dtype=pl.Int64).alias("number")).select(_FLOWS)
+
+
 def _flows(
     calls: pl.DataFrame, shares: pl.DataFrame, members: list[int], flow: str, *, divided: bool
 ) -> pl.DataFrame:
@@ -73,7 +91,7 @@ def _flows(
     )
     if flow == TO_ROOT:
         to = calls.filter(pl.col("peer") >= 0).select(
-            pl.col("rank").alias("source"), pl.col("peer").alias("destination"), "bytes_given"
+            pl.col("rank").alias("source"), pl.col("peer").alias("destination"), "count", "bytes_given"
         )
         return _sum(to.with_columns(pl.col("bytes_given").cast(pl.Float64)))
     if flow == FROM_ROOT:
@@ -81,10 +99,15 @@ def _flows(
     given = pl.col("bytes_given") / count if divided else pl.col("bytes_given").cast(pl.Float64)
     told = calls.select("rank", "number").join(shares, on=["rank", "number"])
     by_share = told.join(everybody, on="index").select(
-        pl.col("rank").alias("source"), "destination", pl.col("bytes_given").cast(pl.Float64)
+        pl.col("rank").alias("source"),
+        "destination",
+        pl.lit(1, dtype=pl.Int64).alias("count"),
+        pl.col("bytes_given").cast(pl.Float64),
     )
     rest = calls.join(told, on=["rank", "number"], how="anti") if told.height else calls
-    of_rank = rest.group_by("rank").agg(pl.len().alias("calls"), given.sum().alias("bytes_given"))
+    of_rank = rest.group_by("rank").agg(
+        pl.col("count").sum().alias("calls"), given.sum().alias("bytes_given")
+    )
     alike = of_rank.join(everybody, how="cross").select(
         pl.col("rank").alias("source"), "destination", "bytes_given", pl.col("calls").cast(pl.Int64)
     )
@@ -101,7 +124,7 @@ def _flows(
 
 def _sum(flows: pl.DataFrame) -> pl.DataFrame:
     return flows.group_by(_PAIR).agg(
-        pl.len().cast(pl.Int64).alias("messages"), pl.col("bytes_given").sum().alias("bytes")
+        pl.col("count").sum().alias("messages"), pl.col("bytes_given").sum().alias("bytes")
     )
 
 
@@ -109,17 +132,10 @@ def size_histogram(run: Run) -> pl.DataFrame:
     """Messages by size: low_bytes, high_bytes (excluded), messages, bytes; a row for each power of two
     from the least to the largest that turns up, empty ones too. Messages of no bytes have a row of their
     own, from 0 to 1."""
-    side = run.messages.filter(~pl.col("received"))
-    if not side.height:
-        side = run.messages
+    found = size_sums(run) if run.is_profile else _size_counts(run)
     schema = {name: pl.Int64() for name in ("low_bytes", "high_bytes", "messages", "bytes")}
-    if not side.height:
+    if not found.height:
         return pl.DataFrame(schema=schema)
-    # 0 for no bytes, else 1 + log2; exact, as it is counted in bits.
-    power = pl.when(pl.col("size_bytes") <= 0).then(0).otherwise(64 - _leading_zeros()).alias("power")
-    found = side.group_by(power).agg(
-        pl.len().cast(pl.Int64).alias("messages"), pl.col("size_bytes").sum().alias("bytes")
-    )
     low, high = found["power"].to_numpy().min(), found["power"].to_numpy().max()
     rows = pl.DataFrame({"power": range(int(low), int(high) + 1)}, schema={"power": pl.Int64})
     return (
@@ -134,6 +150,18 @@ def size_histogram(run: Run) -> pl.DataFrame:
         )
         .select(pl.col(name).cast(kind) for name, kind in schema.items())
         .sort("low_bytes")
+    )
+
+
+def _size_counts(run: Run) -> pl.DataFrame:
+    """power, messages, bytes."""
+    side = run.messages.filter(~pl.col("received"))
+    if not side.height:
+        side = run.messages
+    # 0 for no bytes, else 1 + log2; exact, as it is counted in bits.
+    power = pl.when(pl.col("size_bytes") <= 0).then(0).otherwise(64 - _leading_zeros()).alias("power")
+    return side.group_by(power).agg(
+        pl.len().cast(pl.Int64).alias("messages"), pl.col("size_bytes").sum().alias("bytes")
     )
 
 

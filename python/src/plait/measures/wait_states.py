@@ -14,6 +14,7 @@ import polars as pl
 from plait._events import Run
 from plait.measures import collectives
 from plait.measures.calls import call_at
+from plait.measures.polling import polled_waits
 
 #: What a call waited for; the values of `kind`.
 (LATE_SENDER, LATE_RECEIVER, BARRIER, COLLECTIVE, ROOT, AT_ROOT, END) = range(7)
@@ -47,6 +48,7 @@ def wait_states(
     Of `calls_within`, `message_sides`, `meetings`, `begun_collectives`.
 
     - Late sender: a receive, or a wait for one, began before the message was sent. Lost: until it was.
+      Of tests and probes before the call that received it, too (`polled_waits`).
     - Late receiver: a send, or a wait for one, that needs its receive began before that was posted.
       Lost: until it was. Sends that the library buffers need none (`is_buffered`).
     - Wait at barrier, wait at collective (Scalasca: wait at N x N): from coming to it to the last rank's
@@ -60,7 +62,13 @@ def wait_states(
     lost what the latest of them cost, and is of that one's kind: so losses of one thread never overlap,
     and add up. Times of two ranks are compared: they are right to `run.clock_error_ns`.
     """
-    parts = [_messages(sides), _collectives(met), _begun(begun), _ends(run, calls)]
+    parts = [
+        _messages(sides),
+        _polled(run, calls, sides),
+        _collectives(met),
+        _begun(begun),
+        _ends(run, calls),
+    ]
     lost = pl.concat(parts).filter(pl.col("lost_ns") > 0)
     worst = lost.group_by("call").agg(
         pl.col("kind", "lost_ns", "peer").sort_by("lost_ns").last(), pl.col("messages").sum()
@@ -108,6 +116,12 @@ def _messages(sides: pl.DataFrame) -> pl.DataFrame:
             (pl.col("other_ns") > pl.col("call_start_ns")).cast(pl.Int64).alias("messages"),
         )
     )
+
+
+def _polled(run: Run, calls: pl.DataFrame, sides: pl.DataFrame) -> pl.DataFrame:
+    found = polled_waits(calls, sides, run.functions)
+    kinds = (pl.lit(LATE_SENDER).alias("kind"), pl.lit(0).alias("messages"))
+    return _losses(found.with_columns(*kinds))
 
 
 def meetings(run: Run, calls: pl.DataFrame) -> pl.DataFrame:

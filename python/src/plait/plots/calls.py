@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from plait._units import format_share, time_unit
+from plait.measures.profile import rank_classes
 from plait.measures.rank_groups import group_rows, group_size
 from plait.measures.rank_time import PART_TEXTS, PARTS, large_parts, rank_times
 from plait.plots import palette, style
@@ -29,6 +30,8 @@ _BARS_MAX = 32
 _COLUMNS_MAX = 400
 
 Floats = npt.NDArray[np.float64]
+
+_RANK_TIME_TITLE = "What each rank's time went into"
 
 
 def plot_lanes(analysis: Analysis, lanes: Lanes) -> Figure | None:
@@ -187,6 +190,10 @@ def _draw_bars(axes: Axes, rows: list[tuple[str, float, str]], whole_ns: int) ->
 def plot_waits(analysis: Analysis) -> Figure | None:
     if not analysis.calls.by_rank.height:
         return None
+    if analysis.run.is_profile:
+        found = rank_classes(analysis.run, analysis.calls)
+        colours = [palette.CLASS_TIME[what] for what in found.classes]
+        return _stacks(found.ranks, found.values, colours, found.texts, _RANK_TIME_TITLE)
     times = rank_times(analysis.run, analysis.calls)
     values = times.select(PARTS).to_numpy().astype(np.float64)
     shown = large_parts(values)
@@ -196,7 +203,7 @@ def plot_waits(analysis: Analysis) -> Figure | None:
         values[:, shown],
         [palette.RANK_TIME[i] for i in shown],
         [PART_TEXTS[i] for i in shown],
-        "What each rank's time went into",
+        _RANK_TIME_TITLE,
     )
 
 

@@ -45,6 +45,8 @@ CALLS = (
     *("#888888", "#66B8D9", "#D55E00", "#E69F00", "#AA4499", "#D19AC6"),
     *("#228833", "#BBB84A", "#8C6D1F", "#6F7B88", "#882255"),
 )
+#: What a rank's time went into by class of call; -1 is computing.
+CLASS_TIME = {-1: COMPUTING, **dict(enumerate(CALLS))}
 #: How far a class's second, third, ... function is mixed with white (above 0) or black (below).
 _SHADES = (0.0, 0.35, -0.25, 0.55, -0.42, 0.2)
 
@@ -72,9 +74,15 @@ def kind_colours(run: Run) -> list[str]:
 
 def function_colours(run: Run) -> list[str]:
     """A colour for each of run.functions: that of what it does, in shades."""
+    length = (pl.col("end_ns") - pl.col("start_ns")).alias("time")
+    of_calls = run.calls.select("function", "class", length)
+    of_sums = run.sums.filter((pl.col("of") == events.SUM_OF_CALLS) & (pl.col("function") >= 0)).select(
+        "function", "class", pl.col("time_ns").alias("time")
+    )
     totals = (
-        run.calls.group_by("function")
-        .agg((pl.col("end_ns") - pl.col("start_ns")).sum().alias("time"), pl.col("class").min())
+        pl.concat([of_calls, of_sums])
+        .group_by("function")
+        .agg(pl.col("time").sum(), pl.col("class").min())
         .sort("time", "function", descending=[True, False])
     )
     colours = [CALLS[0]] * len(run.functions)

@@ -72,6 +72,10 @@ def title(axes: Axes, text: str) -> None:
 
 def save(figure: Figure, file: IO[bytes], *, dots_per_inch: int = 120) -> None:
     with context():
-        figure.draw_without_rendering()  # lays it out; else savefig would, twice
+        figure.set_dpi(dots_per_inch)
+        layout = figure.get_layout_engine()
+        if layout is not None:
+            layout.execute(figure)
         figure.set_layout_engine("none")
-        figure.savefig(file, format="png", dpi=dots_per_inch, pil_kwargs={"compress_level": 3})
+        # Draws once; savefig draws twice more, for layouts that it does not know to be done.
+        cast(Any, figure.canvas).print_png(file, pil_kwargs={"compress_level": 3})

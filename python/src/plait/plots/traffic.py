@@ -114,7 +114,7 @@ def _draw_sizes(axes: Axes, sizes: pl.DataFrame, values: Floats, colour: str) ->
 
 def plot_balance(analysis: Analysis) -> Figure | None:
     balance = analysis.traffic.balance
-    if len(balance.ranks) < 2 or not balance.computing_ns.any():
+    if analysis.run.is_profile or len(balance.ranks) < 2 or not balance.computing_ns.any():
         return None
     shares = waiting_shares(balance)
     rows = group_rows(shares, group_size(len(balance.ranks), _ROWS_MAX))

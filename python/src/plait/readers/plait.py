@@ -6,7 +6,10 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,7 @@ from plait.readers._engine import join_engine, read_engine_file
 from plait.readers._frames import event_columns, event_table, frame
 from plait.readers._graphs import graph_tables
 from plait.readers._match_by_order import match_by_order
+from plait.readers._profile import choose_part, name_folded, sum_table, with_both_sides
 from plait.readers._rank_file import NewerFormatError, RankFile, UnusableFileError, read_rank_file
 
 #: What an unnamed one is called, by role.
@@ -41,26 +45,36 @@ _MISSING_SHOWN_MAX = 8
 _THREADS_MAX = 4
 
 
-def read_run(folder: Path, schema: Schema = SCHEMA) -> Run:
+def read_run(
+    folder: Path,
+    schema: Schema = SCHEMA,
+    window: int | None = None,
+    ranks: Collection[int] | None = None,
+) -> Run:
     """Everything readable of a run, with notices about what is not.
 
-    `schema`: with more records than plait's own, which are then in `Run.other`. Raises PlaitError, a
-    sentence for the user, when there is nothing usable at all.
+    `schema`: with more records than plait's own, which are then in `Run.other`. `window`: of a profile,
+    the events of this one in the place of its sums. Raises PlaitError, a sentence for the user, when
+    there is nothing usable at all, or no such window. `ranks`: only the files of these are read.
     """
-    paths = require_run(folder)
+    paths = wanted_files(require_run(folder), ranks)
     notices: list[str] = []
     meta = _read_meta(folder / "meta.json", notices)
     meta = _add_launch(meta, folder / "run.json", notices)
-    files = _read_files(paths, schema, notices)
+    files, unusable = _read_files(paths, schema, notices)
+    read = {file.rank for file in files}
+    files = _of_one_run(files, meta, notices)
     if not files:
         _refuse_newer(folder, paths[0], schema)
         raise _no_files(folder, f" ({notices[-1]})" if notices and ".plt" in notices[-1] else "")
-    ranks = max(file.ranks for file in files)
-    _note_missing(files, ranks, meta, notices)
+    unusable += [f"rank-{rank:04d}.plt" for rank in sorted(read - {file.rank for file in files})]
+    rank_count = max(file.ranks for file in files)
+    _note_missing(files, rank_count, meta, notices, ranks)
     for file in files:
         notices.extend(file.notices)
     _note_unknown(files, notices)
-    return _assemble(folder, meta, ranks, files, schema, notices)
+    run = _assemble(folder, meta, rank_count, files, schema, notices, window)
+    return replace(run, unusable=tuple(unusable), is_part=ranks is not None)
 
 
 def require_run(folder: Path) -> list[Path]:
@@ -78,6 +92,17 @@ def require_run(folder: Path) -> list[Path]:
     if not paths:
         raise _no_files(folder)
     return paths
+
+
+def wanted_files(paths: list[Path], ranks: Collection[int] | None) -> list[Path]:
+    """Those of some ranks; None: all. Raises PlaitError when there are none."""
+    if ranks is None:
+        return paths
+    wanted = set(ranks)
+    found = [path for path in paths if int(path.stem.removeprefix("rank-")) in wanted]
+    if not found:
+        raise PlaitError(f"{paths[0].parent} has no file of the ranks that --ranks names")
+    return found
 
 
 def _no_files(folder: Path, why: str = "") -> PlaitError:
@@ -134,19 +159,25 @@ def _try_file(path: Path, schema: Schema) -> RankFile | UnusableFileError:
         return error
 
 
-def _read_files(paths: list[Path], schema: Schema, notices: list[str]) -> list[RankFile]:
+def _read_files(
+    paths: list[Path], schema: Schema, notices: list[str]
+) -> tuple[list[RankFile], list[str]]:
+    """The files that can be read, and the names of those that cannot."""
+    unusable: list[str] = []
     files: dict[int, RankFile] = {}
     with ThreadPoolExecutor(max_workers=min(_THREADS_MAX, os.cpu_count() or 1)) as pool:
         found = list(pool.map(_try_file, paths, repeat(schema)))
     for path, file in zip(paths, found, strict=True):
         if isinstance(file, UnusableFileError):
             notices.append(f"{path.name} {file}; it was left out")
+            unusable.append(path.name)
             continue
         if file.rank in files:
             notices.append(f"{path.name} claims to be rank {file.rank} as well; it was left out")
+            unusable.append(path.name)
             continue
         files[file.rank] = file
-    return [files[rank] for rank in sorted(files)]
+    return [files[rank] for rank in sorted(files)], unusable
 
 
 def _refuse_newer(folder: Path, path: Path, schema: Schema) -> None:
@@ -168,9 +199,37 @@ def _note_unknown(files: list[RankFile], notices: list[str]) -> None:
         )
 
 
-def _note_missing(files: list[RankFile], ranks: int, meta: dict[str, Any], notices: list[str]) -> None:
+def _of_one_run(files: list[RankFile], meta: dict[str, Any], notices: list[str]) -> list[RankFile]:
+    """Without files of another number of ranks than most have: one of these is damaged, or of another
+    run."""
+    counts = Counter(file.ranks for file in files)
+    if len(counts) < 2:
+        return files
+    declared = meta.get("ranks")
+    ranks = max(counts, key=lambda each: (each == declared, counts[each], -abs(each - len(files))))
+    for file in files:
+        if file.ranks != ranks:
+            notices.append(
+                f"rank-{file.rank:04d}.plt claims {file.ranks} ranks and the run has {ranks}: the file "
+                "is damaged, or of another run; it was left out"
+            )
+    return [file for file in files if file.ranks == ranks]
+
+
+def _note_missing(
+    files: list[RankFile],
+    ranks: int,
+    meta: dict[str, Any],
+    notices: list[str],
+    wanted: Collection[int] | None,
+) -> None:
     missing = ranks - len(files)
-    if missing:
+    if wanted is not None:
+        notices.append(
+            f"{len(files)} of {ranks} ranks were read, as requested: messages to and from others have "
+            "one side only, and figures show no others"
+        )
+    elif missing:
         present = {file.rank for file in files}
         some = [
             str(rank)
@@ -194,6 +253,7 @@ def _assemble(
     files: list[RankFile],
     schema: Schema,
     notices: list[str],
+    window: int | None,
 ) -> Run:
     numbering = _Numbering()
     tables: dict[str, list[pl.DataFrame]] = {}
@@ -225,7 +285,10 @@ def _assemble(
         )
     whole = {name: pl.concat(tables.pop(name)) for name in list(tables)}
     whole["communicators"] = whole["communicators"].unique(maintain_order=True)
-    messages = match_by_order(whole["messages"], np.concatenate(by_order))
+    by_order = choose_part(whole, by_order, window, error_ns, notices)
+    messages = match_by_order(whole["messages"], by_order)
+    if window is not None:
+        messages = with_both_sides(messages)
     is_own = messages["communicator"].is_between(
         events.OWN_COMMUNICATORS, events.ENGINE_COMMUNICATORS - 1
     )
@@ -233,7 +296,8 @@ def _assemble(
     if own_messages:
         messages = messages.filter(~is_own)
     whole["messages"] = messages
-    _note_unended(meta, ranks, whole["calls"], numbering.names(ROLES["function"]), notices)
+    if window is None:
+        _note_unended(meta, ranks, whole["calls"], numbering.names(ROLES["function"]), notices)
     sites = read_sites(folder / "sites.json", numbering.names(ROLES["call_site"]), notices)
     return Run(
         meta=meta,
@@ -242,14 +306,14 @@ def _assemble(
         kinds=numbering.names(ROLES["task"]),
         span_kinds=with_places(numbering.names(ROLES["span"]), folder / "sites.json"),
         counter_kinds=numbering.names(ROLES["counter"]),
-        functions=numbering.names(ROLES["function"]),
+        functions=name_folded(whole, numbering.names(ROLES["function"])),
         sites=sites,
         clock_ns=clock_ns,
         clock_error_ns=error_ns,
         own_messages=own_messages,
         notices=tuple(notices),
         other={name: whole.pop(name) for name in list(whole) if name not in TABLES},
-        **whole,
+        **whole,  # type: ignore[arg-type]
     )
 
 
@@ -329,6 +393,7 @@ def _tables(
     messages = _message_table(file, clock, numbering)
     tables = {**plain, "tasks": tasks, **graph_tables(file, clock, numbering.renumber)}
     tables.update(call_tables(file, clock, numbering.renumber))
+    tables["sums"] = sum_table(file, clock, numbering.renumber)
     return {**tables, "messages": add_postings(messages, tables["calls"])}
 
 

@@ -30,6 +30,7 @@ from plait.measures.messages import (
 from plait.measures.network import Network, network_of
 from plait.measures.phases import phase_times
 from plait.measures.run_path import run_path, run_path_shares
+from plait.measures.profile import describe_profile
 from plait.measures.steps import only_step, steps_of_run
 from plait.measures.trouble import find_trouble
 
@@ -153,6 +154,11 @@ class Analysis:
     def scattered_messages(self) -> pl.DataFrame:
         return scattered_messages(self.matched, self.calls.sides, self.network)
 
+    @cached_property
+    def call_count(self) -> int:
+        """Of all calls: tests and probes that were recorded together count each."""
+        return int(self.calls.by_function["count"].sum())
+
     @property
     def total_ns(self) -> int:
         return self.window_ns[1] - self.window_ns[0]
@@ -189,5 +195,9 @@ def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
         )
     matched = match_messages(run.messages)
     lonely = unmatched_messages(run.messages)
-    run = replace(run, notices=(*run.notices, *find_trouble(run, matched, lonely)))
+    if run.is_part:
+        read = list(run.ranks_present)
+        lonely = lonely.filter(pl.col("source").is_in(read) & pl.col("destination").is_in(read))
+    about = describe_profile(run) if run.is_profile else []
+    run = replace(run, notices=(*run.notices, *about, *find_trouble(run, matched, lonely)))
     return Analysis(folder, run, matched, lonely, step)

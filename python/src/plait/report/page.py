@@ -28,6 +28,7 @@ from plait.report.page_calls import (
 from plait.report.page_collectives import collectives_section
 from plait.report.page_particles import particle_phases_section
 from plait.report.page_path import run_path_section
+from plait.report.page_profile import class_time_section, durations_section, windows_section
 from plait.report.page_traffic import balance_section, matrix_section, sizes_section
 from plait.report.page_work import dead_time_section, kinds_section
 from plait.report.payload import Payload
@@ -81,7 +82,8 @@ def build_page(
 def _body(
     analysis: Analysis, payload: Payload, outputs: Sequence[OutputPicture], graphs: Sequence[str]
 ) -> list[str]:
-    of_calls = [waits_section(analysis), call_time_section(analysis), overlap_section(analysis)]
+    of_ranks = class_time_section(analysis) if analysis.run.is_profile else waits_section(analysis)
+    of_calls = [of_ranks, call_time_section(analysis), overlap_section(analysis)]
     sections = [
         _head(analysis),
         _tiles(analysis),
@@ -92,10 +94,12 @@ def _body(
         *of_calls[1:2],
         collectives_section(analysis),
         *of_calls[2:],
+        durations_section(analysis),
         balance_section(analysis, payload),
         *_messages(analysis, payload),
         matrix_section(analysis, payload),
         sizes_section(analysis),
+        windows_section(analysis),
         unmatched_section(analysis),
         dead_time_section(analysis),
         _phases(analysis),
@@ -136,7 +140,7 @@ def _tiles(analysis: Analysis) -> str:
     if analysis.calls.by_function.height:
         inside = int(analysis.calls.by_function["time_ns"].sum())
         tiles.append((format_share(inside, analysis.calls.whole_ns), "of the ranks' time was in calls"))
-        tiles.append((f"{run.calls.height + int(run.calls['repeats'].sum()):,}", "calls"))
+        tiles.append((f"{analysis.call_count:,}", "calls"))
     if analysis.ranks.height:
         shares = analysis.ranks["idle_share"].to_list()
         ranks = f"idle, of {len(shares)} ranks: {min(shares):.1%} to {max(shares):.1%}"
@@ -162,8 +166,7 @@ def _notices(analysis: Analysis, payload: Payload) -> str:
     if payload.data["merged"] > 0:
         notices.append(
             f"This run is long: the {format_count(payload.data['merged'], 'shortest bar')} of the task "
-            "plot are shown merged with their neighbours of the same kind; `plait report --step N` "
-            "shows one step whole"
+            f"plot are shown merged with their neighbours of the same kind{_shown_whole(analysis)}"
         )
     if payload.data["messages_left_out"] > 0:
         notices.append(
@@ -185,6 +188,12 @@ def _notices(analysis: Analysis, payload: Payload) -> str:
         shown.append(f"and {more} more")
     items = "".join(f"<li>{notice}</li>" for notice in shown)
     return f'<div class="notice" id="notices"><b>Read this first</b><ul>{items}</ul></div>'
+
+
+def _shown_whole(analysis: Analysis) -> str:
+    if not analysis.steps.height:
+        return ""
+    return "; `plait report --step N` shows one step whole"
 
 
 def _findings(analysis: Analysis) -> str:

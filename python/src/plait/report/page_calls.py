@@ -36,12 +36,13 @@ def call_time_section(analysis: Analysis) -> str:
     by_function = table("By function", ("function", *heads[1:]), _rows(analysis, calls.by_function))
     by_site = table("By call site", ("function", PLACE, *heads[1:]), _rows(analysis, calls.by_site))
     inside = int(calls.by_function["time_ns"].sum())
+    known = "" if calls.is_of_sums else ", the next figures show what they waited for"
     return figure(
         "call-time",
         f"Time in calls: {format_share(inside, whole)} of the ranks' time",
         "Shares are of the time of all threads that call, from when the first rank was through "
         "MPI_Init to when the last one came to MPI_Finalize. Orange functions wait: their time is not "
-        "their own cost, the next figures show what they waited for. Sites are places in the program; "
+        f"their own cost{known}. Sites are places in the program; "
         "without debug information they are offsets in its file.",
         f'<div class="plot">{by_function}<br>{by_site}</div>',
         plain=True,
@@ -93,10 +94,7 @@ def waits_section(analysis: Analysis) -> str:
     values = values[:, shown]
     ranks = times["rank"].to_list()
     inside = legend(list(zip(colours, texts, strict=True)))
-    if len(ranks) <= BARS_MAX:
-        inside += _wait_rows(ranks, values, colours, texts)
-    else:
-        inside += _rank_columns(ranks, values, colours, texts)
+    inside += rank_bars(ranks, values, colours, texts)
     inside += _wait_sites(analysis)
     return figure(
         "waits",
@@ -110,6 +108,12 @@ def waits_section(analysis: Analysis) -> str:
         f'<div class="plot">{inside}</div>',
         plain=True,
     )
+
+
+def rank_bars(ranks: list[int], values: Floats, colours: list[str], texts: list[str]) -> str:
+    """A bar and numbers for each rank; of many ranks, columns. `values`: [rank, part], nanoseconds."""
+    draw = _wait_rows if len(ranks) <= BARS_MAX else _rank_columns
+    return draw(ranks, values, colours, texts)
 
 
 def _wait_rows(ranks: list[int], values: Floats, colours: list[str], texts: list[str]) -> str:
@@ -182,11 +186,7 @@ def overlap_section(analysis: Analysis) -> str:
     ranks = found["rank"].to_list()
     texts = ["hidden behind computing", "could have been hidden", "nothing to hide it behind"]
     colours = list(palette.OVERLAP)
-    inside = legend(list(zip(colours, texts, strict=True)))
-    if len(ranks) <= BARS_MAX:
-        inside += _wait_rows(ranks, values, colours, texts)
-    else:
-        inside += _rank_columns(ranks, values, colours, texts)
+    inside = legend(list(zip(colours, texts, strict=True))) + rank_bars(ranks, values, colours, texts)
     share = format_share(achieved, possible) if possible else "none"
     return figure(
         "overlap",

@@ -73,7 +73,7 @@ def _pack(name: str, matrix: Matrix, is_bytes: bool) -> tuple[bool, dict[str, st
 
 def _balance(analysis: Analysis) -> tuple[dict[str, Any] | None, dict[str, str]]:
     balance = analysis.traffic.balance
-    if len(balance.ranks) < 2 or not balance.computing_ns.any():
+    if analysis.run.is_profile or len(balance.ranks) < 2 or not balance.computing_ns.any():
         return None, {}
     shares = waiting_shares(balance)
     each = group_size(len(balance.ranks), BALANCE_ROWS_MAX)

@@ -11,7 +11,7 @@ import polars as pl
 from plait._units import format_bytes, format_time
 from plait.measures.call_findings import find_call_losses
 from plait.measures.collective_findings import find_slow_collectives, find_slow_structs
-from plait.measures.findings import find_losses
+from plait.measures.findings import find_losses, message_totals
 from plait.measures.messages import in_flight
 from plait.report.analysis import Analysis
 
@@ -62,9 +62,9 @@ def summarise(analysis: Analysis) -> list[Quantity]:
     threads that compute or call, over their number."""
     run, length = analysis.run, length_ns(analysis)
     ranks, threads = max(1, len(run.ranks_present)), thread_count(analysis)
+    has_events = analysis.calls.by_function.height > 0 and not run.is_profile
     has_calls, has_tasks = analysis.calls.by_function.height > 0, run.tasks.height > 0
-    sent = run.messages.filter(~pl.col("received"))
-    size = int(sent["size_bytes"].sum())
+    message_count, size = message_totals(run)
     curve = in_flight(analysis.matched.with_columns(pl.lit(0).alias("source"))).get(0)
     balance = analysis.traffic.balance
     computing = float(balance.computing_ns.sum()) / threads
@@ -81,8 +81,8 @@ def summarise(analysis: Analysis) -> list[Quantity]:
         _time("step_median_ns", "a step, in the median", _float(steps.median())),
         _time("computing_ns", "computing, of the mean thread", computing if balance.ranks else None),
         _time("in_calls_ns", "in calls, of the mean thread", length - computing if has_calls else None),
-        _time("late_ns", "lost to late ranks, of the mean thread", lost if has_calls else None),
-        _time("stalled_ns", "waiting for data that was ready to move", stalled if has_calls else None),
+        _time("late_ns", "lost to late ranks, of the mean thread", lost if has_events else None),
+        _time("stalled_ns", "waiting for data that was ready to move", stalled if has_events else None),
         Quantity(
             "overlap_share",
             "overlap achieved, of what was possible",
@@ -97,12 +97,12 @@ def summarise(analysis: Analysis) -> list[Quantity]:
         ),
         _share("imbalance", "imbalance of computing", balance.whole() if balance.ranks else None),
         _time("poll_gaps_ns", "no thread polled the network, a rank", gaps if run.gaps.height else None),
-        _count("messages", "messages", sent.height if sent.height else None),
-        _bytes("sent_bytes", "bytes sent", size if sent.height else None),
+        _count("messages", "messages", message_count or None),
+        _bytes("sent_bytes", "bytes sent", size if message_count else None),
         Quantity(
             "rate_bytes_per_s",
             "data rate, all ranks",
-            size / max(1e-9, length * 1e-9) if sent.height else None,
+            size / max(1e-9, length * 1e-9) if message_count else None,
             Unit.RATE,
             Better.MORE,
         ),
@@ -115,7 +115,7 @@ def summarise(analysis: Analysis) -> list[Quantity]:
         Quantity(
             "unmatched_messages",
             "messages without a partner",
-            analysis.unmatched.sends + analysis.unmatched.receives if sent.height else None,
+            analysis.unmatched.sends + analysis.unmatched.receives if curve else None,
             Unit.COUNT,
             Better.LESS,
         ),

@@ -43,6 +43,10 @@ enum class Kind : std::uint8_t {
   shares = 13,
   engine = 14,
   open_region = 15,
+  sum = 18,
+  sum_times = 19,
+  window = 20,
+  profile_state = 21,
 };
 
 struct Header {

@@ -33,7 +33,11 @@ using Records = RecordList<RecordOf<ChunkRecord, Kind::chunk>,
                            RecordOf<CommunicatorEvent, Kind::communicator>,
                            RecordOf<SharesEvent, Kind::shares>,
                            RecordOf<EngineEvent, Kind::engine>,
-                           RecordOf<OpenRegionEvent, Kind::open_region>>;
+                           RecordOf<OpenRegionEvent, Kind::open_region>,
+                           RecordOf<SumEvent, Kind::sum>,
+                           RecordOf<SumTimesEvent, Kind::sum_times>,
+                           RecordOf<WindowEvent, Kind::window>,
+                           RecordOf<ProfileStateEvent, Kind::profile_state>>;
 
 /// The kind of the record that an event becomes.
 template <class Event, class... All>
@@ -52,6 +56,8 @@ template <>
 inline constexpr auto list_of<CommunicatorEvent> = &CommunicatorEvent::members;
 template <>
 inline constexpr auto list_of<SharesEvent> = &SharesEvent::bytes;
+template <>
+inline constexpr auto list_of<SumTimesEvent> = &SumTimesEvent::times;
 inline constexpr std::size_t list_bytes = 48;
 /// Whether an empty list leaves a record, too.
 template <class Event>
@@ -225,6 +231,49 @@ void describe(Record& record, OpenRegionEvent& event) {
   record.interval(event.start, event.end, true);
   record.worker(2);
   record.value(4, event.name);
+}
+
+template <class Record>
+void describe(Record& record, SumEvent& event) {
+  record.begin("sum");
+  record.duration(32, event.time, "with a negative time");
+  record.duration(40, event.time_max, "with a negative time max");
+  record.choice(1, event.of, SumOf::received, "with an unknown of");
+  record.worker(2);
+  record.value(4, event.function);
+  record.value(8, event.site);
+  record.rank(12, event.peer, true);
+  record.value(16, event.communicator);
+  record.choice(20, event.what, CallClass::begun_collective, "with an unknown class");
+  record.value(21, event.size_class);
+  record.choice(22, event.folded, Folded::class_only, "with an unknown folded");
+  record.value(24, event.count);
+  record.value(48, event.bytes_given);
+  record.value(56, event.bytes_got);
+}
+
+template <class Record>
+void describe(Record& record, SumTimesEvent& event) {
+  record.begin("sum times");
+  record.count(2, static_cast<std::uint16_t>(event.times.size()));
+  record.value(4, event.low);
+  record.list(16, event.times);
+}
+
+template <class Record>
+void describe(Record& record, WindowEvent& event) {
+  record.begin("window");
+  record.time(8, event.start);
+  record.time(16, event.end);
+  record.interval(event.start, event.end, event.end != nanoseconds{});
+  record.value(4, event.number);
+}
+
+template <class Record>
+void describe(Record& record, ProfileStateEvent& event) {
+  record.begin("profile state");
+  record.time(8, event.last);
+  record.value(16, event.lost);
 }
 
 }  // namespace plait::trace::detail

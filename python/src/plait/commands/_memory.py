@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a run fits into memory, before it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from plait import _schema
+from plait._errors import PlaitError
+from plait._units import format_bytes
+from plait.readers.plait import require_run, wanted_files
+
+#: What a report takes for each byte of a trace, at its peak: 1.25 GB for 160 MB of a halo exchange.
+_BYTES_OF_REPORT = 8
+#: ... and reading a window, or the sums of a profile, of all events of which most are left out.
+_BYTES_OF_PART = 3
+
+
+def require_memory(folder: Path, *, ranks: Collection[int] | None = None, is_part: bool = False) -> None:
+    """Raises PlaitError, with what would help, for a run that needs more memory than is available.
+
+    `is_part`: a report of a window, or of a profile. Where the system does not show what is available,
+    any run is tried.
+    """
+    files = wanted_files(require_run(folder), ranks)
+    size = sum(path.stat().st_size for path in files)
+    needed = size * (_BYTES_OF_PART if is_part else _BYTES_OF_REPORT)
+    available = available_bytes()
+    if available is None or needed <= available:
+        return
+    events = size // _schema.RECORD_BYTES
+    raise PlaitError(
+        f"{folder} has about {events:,} events: to read them takes about {format_bytes(needed)} of "
+        f"memory, and {format_bytes(available)} is available; read some ranks with plait report --ranks "
+        "0-3, or record with --profile, which stays small"
+    )
+
+
+def available_bytes(path: Path = Path("/proc/meminfo")) -> int | None:
+    """Memory that can be had without swapping, and free swap; None where the system does not show it."""
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+        values = {
+            name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)
+        }
+        return 1024 * (values["MemAvailable"] + values.get("SwapFree", 0))
+    except (OSError, ValueError, KeyError, IndexError):
+        return None
