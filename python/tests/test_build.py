@@ -110,6 +110,9 @@ def test_the_usual_mpi_by_its_path_is_the_usual_build(
     usual = _build.WantedMpi("openmpi", None, Launcher(str(tmp_path / "mpirun"), "Open MPI", "5.0.2"))
     assert _build.library_for(_build.RECORDER, usual) == tmp_path / "lib/libplait-record.so"
     assert not built
+    (tmp_path / "lib/libplait-accelerate.so").touch()  # and not yet its engine
+    assert _build.library_for(_build.ACCELERATOR, usual) == tmp_path / "cached"
+    assert built == [("accelerate", str(tmp_path / "mpicc"))]
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,8 @@ def library_for(product: Product, mpi: WantedMpi) -> Path:
         )
     if compiler is None or compiler.path.resolve() in _usual_compilers(mpi.interface):
         built = build_folder() / product.files[0]
-        if built.is_file() and mpi_of(build_folder()) == mpi.interface:
+        complete = all((build_folder() / file).is_file() for file in product.files)
+        if complete and mpi_of(build_folder()) == mpi.interface:
             return built.resolve()
         if installed := _installed(mpi.interface, built.name):
             return installed
