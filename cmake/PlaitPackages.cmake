@@ -40,6 +40,9 @@ endfunction()
 #   How a program that uses an installed plait finds <target>: FIND for CMake, the rest for pkg-config. Each target that
 #   plait_library() is given as LIBRARIES or PRIVATE has one.
 function(plait_external target)
+  if(POLICY CMP0174)
+    cmake_policy(SET CMP0174 NEW)  # an empty FIND is an empty value
+  endif()
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FIND" "MODULE;FLAGS;LIBS")
   foreach(key IN ITEMS FIND MODULE FLAGS LIBS)
     set_property(GLOBAL PROPERTY "PLAIT_EXTERNAL_${target}_${key}" "${arg_${key}}")

@@ -110,6 +110,38 @@ def test_the_usual_mpi_by_its_path_is_the_usual_build(
     usual = _build.WantedMpi("openmpi", None, Launcher(str(tmp_path / "mpirun"), "Open MPI", "5.0.2"))
     assert _build.library_for(_build.RECORDER, usual) == tmp_path / "lib/libplait-record.so"
     assert not built
+    (tmp_path / "lib/libplait-accelerate.so").touch()  # and not yet its engine
+    assert _build.library_for(_build.ACCELERATOR, usual) == tmp_path / "cached"
+    assert built == [("accelerate", str(tmp_path / "mpicc"))]
+
+
+@pytest.mark.parametrize(
+    ("header", "interface"),
+    [
+        ("#define OPEN_MPI 1", "openmpi"),
+        ('#define I_MPI_VERSION "2021.18"', "mpich"),
+        ('#define MPICH_VERSION "4.0.2"', "mpich"),
+        ("#define MPI_ABI_VERSION 1", "abi"),
+        ("int MPI_Init(int*, char***);", "openmpi"),  # which leaves the library's name
+        (None, "openmpi"),
+    ],
+)
+def test_the_mpi_of_a_build_folder_is_that_of_its_header(
+    tmp_path: Path, header: str | None, interface: str
+) -> None:
+    if header is not None:
+        (tmp_path / "mpi.h").write_text(f"{header}\n")
+    (tmp_path / "CMakeCache.txt").write_text(
+        f"MPI_C_HEADER_DIR:PATH={tmp_path}\nMPI_mpi_LIBRARY:FILEPATH={tmp_path}/libmpi.so\n"
+    )
+    assert _build.mpi_of(tmp_path) == interface
+
+
+def test_intel_mpi_is_recognised_by_the_path_of_its_library(tmp_path: Path) -> None:
+    (tmp_path / "CMakeCache.txt").write_text(
+        "MPI_mpi_LIBRARY:FILEPATH=/opt/intel/oneapi/mpi/2021.18/lib/libmpi.so\n"
+    )
+    assert _build.mpi_of(tmp_path) == "mpich"
 
 
 def test_what_is_missing_for_a_build_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,6 +126,17 @@ def test_a_launcher_with_another_name_is_of_the_kind_that_is_given(path: Path) -
         Target.of(command, "openmpi", "mpirun")  # of several kinds
 
 
+def test_a_script_with_arguments_of_its_own_gets_no_options(path: Path) -> None:
+    make_launcher(path, "mpiexec", "Open MPI 4.1")
+    target = Target.of(["mpiexec", "2", "./a"], None)
+    assert target.mpi == "openmpi"  # which it starts
+    assert target.with_exports(VARIABLES) == ["mpiexec", "2", "./a"]
+    assert target.notice().startswith("mpiexec takes arguments of its own, and gets no options")
+    numbered = Target.of(["mpiexec", "-n", "2", "./a"], "openmpi")
+    assert numbered.with_exports({"A": "1"}) == ["mpiexec", "-x", "A", "-n", "2", "./a"]
+    assert numbered.notice() == ""
+
+
 def test_ranks_are_counted_as_each_launcher_has_it(path: Path) -> None:
     one_each = Placement(ranks=2, workers=1, cores=4, bind="auto")
     crowded = Placement(ranks=8, workers=1, cores=4, bind="auto")

@@ -54,6 +54,21 @@ def test_links_lead_to_pages_of_the_site(site: pages.Site) -> None:
     assert site.broken == []
 
 
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("code `that\ngoes on` [a](b) `x`", ["b"]),
+        ("`one\n[no](link)` and `two` [a](b)", ["b"]),
+        ("an open ` [a](b)\n\nand `code` [c](d)", ["b", "d"]),
+        ("- an open ` here\n- [a](b) and ` there", ["b"]),
+        ("``a ` [no](link)`` [a](b)", ["b"]),
+        ("`open\n\n```sh\n[no](link)\n```\n[a](b)", ["b"]),
+    ],
+)
+def test_inline_code_may_go_on_in_the_next_line(text: str, links: list[str]) -> None:
+    assert markup.links_in(text) == links
+
+
 def test_broken_links_are_reported(site: pages.Site) -> None:
     site.add("a.md", "[gone](gone.md)", "docs/how-to/a.md")
     site.resolve()

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator
 
 _FENCE = re.compile(r"^ *(```+|~~~+)(.*)$")
 _LIST_ITEM = re.compile(r"^( *)([-*+]|\d+[.)])( +)(?=\S)")
+#: Inline code, which may continue on the next line of its paragraph or list item.
+_CODE = re.compile(r"(?<!`)(?P<ticks>`+)(?!`)(?:[^\n]|\n(?! *(?:\n|$|[-*+|>#]|\d+[.)])))*?(?<!`)(?P=ticks)(?!`)")
 #: A link or an image, with its title if it has one.
 _LINK = re.compile(r"(?<=\]\()(<[^>\n]+>|[^()\s]+)(?=(?: +\"[^\"\n]*\")?\))")
 
@@ -72,12 +75,10 @@ def with_links(text: str, target: Callable[[str], str]) -> str:
         return target(address.strip("<>"))
 
     parts = []
-    for line, is_code in _lines(text):
-        if is_code:
-            parts.append(line)
-        else:
-            # Inline code is matched first, and kept.
-            parts.append(re.sub(rf"`+[^`\n]*`+|{_LINK.pattern}", replace, line))
+    for is_code, lines in itertools.groupby(_lines(text), key=lambda line: line[1]):
+        part = "\n".join(line for line, _ in lines)
+        # Inline code is matched as a whole, and kept.
+        parts.append(part if is_code else re.sub(f"{_LINK.pattern}|{_CODE.pattern}", replace, part))
     return "\n".join(parts)
 
 

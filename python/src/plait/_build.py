@@ -172,7 +172,8 @@ def library_for(product: Product, mpi: WantedMpi) -> Path:
         )
     if compiler is None or compiler.path.resolve() in _usual_compilers(mpi.interface):
         built = build_folder() / product.files[0]
-        if built.is_file() and mpi_of(build_folder()) == mpi.interface:
+        complete = all((build_folder() / file).is_file() for file in product.files)
+        if complete and mpi_of(build_folder()) == mpi.interface:
             return built.resolve()
         if installed := _installed(mpi.interface, built.name):
             return installed
@@ -253,7 +254,10 @@ def _usual_compilers(mpi: str) -> set[Path]:
 
 
 def mpi_of(folder: Path) -> str:
-    """The name of the MPI that a folder was built with; empty if it is none that has a name."""
+    """The interface of the MPI that a folder was built with, by its mpi.h; empty if none is found."""
+    for place in _cached(folder, "MPI_C_HEADER_DIR"):
+        if found := _mpi.interface_in(Path(place) / "mpi.h"):
+            return found
     return _mpi_in(" ".join(_cached(folder, r"MPI_(?:C_\w+|\w+_LIBRARY)")))
 
 
@@ -267,7 +271,8 @@ def _cached(folder: Path, names: str) -> list[str]:
 
 
 def _mpi_in(flags: str) -> str:
-    if "mpich" in flags:
+    """By the paths alone; Intel's library has the name of Open MPI's."""
+    if re.search("mpich|/intel/|impi", flags):
         return "mpich"
     return "openmpi" if "openmpi" in flags or "libmpi." in flags else ""
 

@@ -124,8 +124,21 @@ def kind_named(name: str) -> LauncherKind | None:
     return owners[0] if len(owners) == 1 else None
 
 
+def is_wrapper(kind: LauncherKind, command: Sequence[str]) -> bool:
+    """Whether the launcher is a script with arguments of its own, as in `mpiexec 2 ./program`.
+
+    No launcher takes a bare number first.
+    """
+    return any(word.isdigit() for word in command[1 + len(kind.words) :][:1])
+
+
 def exporting(kind: LauncherKind, command: Sequence[str], variables: Mapping[str, str]) -> list[str]:
-    """The command with what takes these variables to all ranks on all hosts."""
+    """The command with what takes these variables to all ranks on all hosts.
+
+    A script with arguments of its own is left as it is: the variables reach the ranks of this host.
+    """
+    if is_wrapper(kind, command):
+        return list(command)
     first = 1 + len(kind.words)
     before, after = list(command[:first]), list(command[first:])
     if kind.export_list:

@@ -163,6 +163,19 @@ class MpiCompiler:
     environment: Mapping[str, str] = field(default_factory=dict, compare=False)  # what it needs
 
 
+def interface_in(header: Path) -> str:
+    """Whose mpi.h a file is; empty if it cannot be read. Ranks call it: it starts no process."""
+    try:
+        defined = set(re.findall(r"^#\s*define (\w+)", header.read_text(errors="replace"), re.MULTILINE))
+    except OSError:
+        return ""
+    if "OPEN_MPI" in defined:
+        return OPEN_MPI
+    if defined & {"MPICH_VERSION", "I_MPI_VERSION"}:
+        return MPICH
+    return STANDARD_ABI if "MPI_ABI_VERSION" in defined else ""
+
+
 def compiler_at(path: Path) -> MpiCompiler | None:
     """Whose mpi.h it compiles with; None if it cannot be asked."""
     command = [str(path), "-E", "-dD", "-include", "mpi.h", "-x", "c", "/dev/null"]

@@ -60,6 +60,16 @@ class Target:
             return list(self.command)
         return _launchers.exporting(self.starter.kind, self.command, variables)
 
+    def notice(self) -> str:
+        """What a user should know of the launcher, as a sentence; empty if there is nothing."""
+        kind = self.starter.kind if self.starter is not None else _launchers.UNKNOWN
+        if not kind.export or not _launchers.is_wrapper(kind, self.command):
+            return ""
+        return (
+            f"{self.command[0]} takes arguments of its own, and gets no options: what plait sets "
+            "reaches the ranks of this host only"
+        )
+
 
 def _refuse_inside() -> None:
     place = _launchers.rank_of_environment(os.environ)

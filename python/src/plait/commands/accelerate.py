@@ -55,6 +55,8 @@ def accelerate(command: Sequence[str], wishes: Wishes) -> int:
         )
         return record.record(command, recording, [library], environment)
     environment |= preloading(library)
+    if not wishes.quiet and target.notice():
+        say(target.notice())
     if wishes.compare is not None:
         return _compare(target, environment, wishes.compare)
     ending = _run(target, environment)

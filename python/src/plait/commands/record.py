@@ -60,6 +60,8 @@ def record(
         **variables,
     }
     launched = target.with_exports(environment)
+    if not wishes.quiet and target.notice():
+        say(target.notice())
     whole = {**os.environ, **launcher.root_environment(), **environment}
     ending = supervise(launched, whole)
     made = [run for run in _folders(folder) if run == folder or run not in earlier]
