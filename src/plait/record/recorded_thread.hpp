@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <sys/types.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -76,6 +80,7 @@ struct RecordedThread {
   static constexpr nanoseconds polls_length_max{100'000};
 
   trace::ThreadRecorder& recorder;
+  pid_t thread = 0;         ///< Of the kernel; 0 between threads. `RecordedThreads` guards it.
   trace::CallEvent polls;  ///< Not written yet.
   bool has_polls = false;
   SiteCache sites;
@@ -98,21 +103,30 @@ class RecordedThreads {
     if (spare_.empty()) {
       const auto index = static_cast<std::uint16_t>(threads_.size());
       const std::string name = index == 0 ? "main" : fmt::format("thread {}", index);
-      return *threads_.emplace_back(std::make_unique<RecordedThread>(recorder.thread(WorkerId{index}, name)));
+      threads_.push_back(std::make_unique<RecordedThread>(recorder.thread(WorkerId{index}, name)));
+      spare_.push_back(threads_.back().get());
     }
     RecordedThread* const thread = spare_.back();
     spare_.pop_back();
+    thread->thread = ::gettid();
     return *thread;
+  }
+  /// Returns the number of a thread of the kernel; the largest number if it has not called MPI.
+  [[nodiscard]] std::uint16_t worker_of(pid_t thread) const {
+    const std::lock_guard lock{mutex_};
+    const auto known = std::ranges::find(threads_, thread, [](const auto& one) { return one->thread; });
+    return known != threads_.end() ? (*known)->recorder.worker() : std::numeric_limits<std::uint16_t>::max();
   }
   /// Returns that of an ended thread.
   void give_back(RecordedThread& thread) noexcept {
     const std::lock_guard lock{mutex_};
     thread.write_polls();
+    thread.thread = 0;
     spare_.push_back(&thread);
   }
 
  private:
-  std::mutex mutex_;  ///< Guards all below.
+  mutable std::mutex mutex_;  ///< Guards all below.
   std::vector<std::unique_ptr<RecordedThread>> threads_;
   std::vector<RecordedThread*> spare_;
 };

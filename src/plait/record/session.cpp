@@ -176,7 +176,9 @@ Session::Session(std::filesystem::path folder, Mpi found, std::uint32_t rank, st
     : mpi{found},
       recorder{clock, {.folder = folder, .rank = Rank{rank}, .rank_count = rank_count}},
       communicators{mpi, recorder.thread(WorkerId{0}, "main")},
-      sites{recorder, folder / fmt::format("sites-{:04}.tsv", rank)},
+      sites{recorder,
+            folder / fmt::format("sites-{:04}.tsv", rank),
+            folder / fmt::format("modules-{:04}.tsv", rank)},
       folder_{std::move(folder)} {}
 
 void Session::start() {
@@ -221,6 +223,7 @@ void Session::start() {
     ::pthread_atfork(nullptr, nullptr, [] { active.store(nullptr, std::memory_order_relaxed); });
     ::pthread_setspecific(thread_key, thread_state.thread);
     active.store(session, std::memory_order_release);  // with acquire in recording()
+    session->start_samples();
   }
   thread_state.is_inside = false;
 }
@@ -287,6 +290,14 @@ void Session::start_progress() {
   });
 }
 
+void Session::start_samples() {
+  samples_ = start_recording_samples(
+      {.recorder = recorder,
+       .sites = sites,
+       .worker_of = [this](pid_t thread) { return threads_.worker_of(thread); },
+       .may_report = communicators.run_rank() == 0});
+}
+
 void Session::stop_progress() noexcept {
   if (progress_ != nullptr && !progress_->stop()) {
     std::fprintf(stderr, "plait: the progress thread does not end; MPI may report errors\n");
@@ -298,6 +309,7 @@ void Session::finish() {
     return;
   }
   stop_progress();
+  samples_.reset();
   progress_.reset();
   note_unfinished();
   compare_clocks();
@@ -309,6 +321,7 @@ void Session::finish() {
 void Session::break_off() noexcept {
   if (!is_over_.exchange(true)) {
     stop_progress();
+    samples_.reset();
     note_unfinished();
   }
 }

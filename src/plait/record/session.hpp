@@ -18,6 +18,7 @@
 #include "plait/record/progress.hpp"
 #include "plait/record/recorded_thread.hpp"
 #include "plait/record/requests.hpp"
+#include "plait/record/samples.hpp"
 #include "plait/record/sites.hpp"
 #include "plait/trace/meta.hpp"
 #include "plait/trace/recorder.hpp"
@@ -118,6 +119,7 @@ class Session {
  private:
   Session(std::filesystem::path folder, Mpi found, std::uint32_t rank, std::uint32_t rank_count);
 
+  void start_samples();
   void compare_clocks();
   void stop_progress() noexcept;
   void note_unfinished() noexcept;
@@ -129,6 +131,7 @@ class Session {
   std::atomic<bool> is_over_ = false;
   std::unique_ptr<Progress> progress_;
   RecordedThreads threads_;
+  std::unique_ptr<RecordedSamples> samples_;
 
   friend void leave_thread(void* thread) noexcept;
 };

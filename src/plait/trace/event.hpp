@@ -216,6 +216,28 @@ struct SharesEvent {
   std::span<const std::uint64_t> bytes;  ///< Bytes given to each; borrowed for the call.
 };
 
+/// Where a thread of the program was at a time, in equal intervals of its processor time (`plait record
+/// --sample`). A counter `sampling interval` has the interval, in nanoseconds.
+struct SampleEvent {
+  /// Thread that was sampled, as in kind 3; 65535 = one that has not called MPI.
+  std::uint16_t of_worker = 0;
+  std::uint32_t thread = 0;  ///< Number of the thread, in the order in which threads were found, from 0.
+  nanoseconds time{};        ///< When.
+  NameId site;               ///< The function, with its callers; 0xFFFFFFFF = not known; of `Role::call_site`.
+};
+
+/// What a counter of the processor or of the kernel counted during a region or task, on the thread that ran it.
+/// One record for each counter.
+struct CountEvent {
+  NameId counter;           ///< The counter; of `Role::counter`.
+  NameId region;            ///< The region's name; 0xFFFFFFFF = of a task; of `Role::span`.
+  NameId task;              ///< The task's kind; 0xFFFFFFFF = of a region; of `Role::task`.
+  nanoseconds start{};      ///< Start of the region or task.
+  nanoseconds end{};        ///< Its end.
+  std::uint64_t value = 0;  ///< What was counted.
+  std::uint64_t id = 0;     ///< Task id, as in kind 3; 0 = of a region.
+};
+
 /// An event as read, with the thread that recorded it.
 template <class Event>
 struct Recorded {
@@ -233,6 +255,8 @@ struct RankEvents {
   std::vector<ClockEvent> clocks;
   std::vector<GraphRunEvent> graph_runs;
   std::vector<Recorded<CallEvent>> calls;
+  std::vector<Recorded<SampleEvent>> samples;
+  std::vector<Recorded<CountEvent>> counts;
 
   void add(std::uint32_t thread, const TaskEvent& event) { tasks.push_back({thread, event}); }
   void add(std::uint32_t thread, const MessageEvent& event) { messages.push_back({thread, event}); }
@@ -242,6 +266,8 @@ struct RankEvents {
   void add(std::uint32_t /*thread*/, const ClockEvent& event) { clocks.push_back(event); }
   void add(std::uint32_t /*thread*/, const GraphRunEvent& event) { graph_runs.push_back(event); }
   void add(std::uint32_t thread, const CallEvent& event) { calls.push_back({thread, event}); }
+  void add(std::uint32_t thread, const SampleEvent& event) { samples.push_back({thread, event}); }
+  void add(std::uint32_t thread, const CountEvent& event) { counts.push_back({thread, event}); }
 };
 
 }  // namespace plait::trace

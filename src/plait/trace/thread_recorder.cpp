@@ -22,5 +22,7 @@ template void ThreadRecorder::write(const GraphRunEvent&) noexcept;
 template void ThreadRecorder::write(const CallEvent&) noexcept;
 template void ThreadRecorder::write(const CommunicatorEvent&) noexcept;
 template void ThreadRecorder::write(const SharesEvent&) noexcept;
+template void ThreadRecorder::write(const SampleEvent&) noexcept;
+template void ThreadRecorder::write(const CountEvent&) noexcept;
 
 }  // namespace plait::trace

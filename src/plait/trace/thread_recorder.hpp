@@ -29,6 +29,8 @@ class ThreadRecorder final : public RecordWriter {
   void communicator(const CommunicatorEvent& event) noexcept { record(event); }
   /// One record for each 6 of `bytes`.
   void shares(const SharesEvent& event) noexcept { record(event); }
+  void sample(const SampleEvent& event) noexcept { record(event); }
+  void count(const CountEvent& event) noexcept { record(event); }
 
  private:
   template <class Event>

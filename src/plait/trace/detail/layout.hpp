@@ -41,6 +41,8 @@ enum class Kind : std::uint8_t {
   call = 11,
   communicator = 12,
   shares = 13,
+  sample = 16,
+  count = 17,
 };
 
 struct Header {

@@ -31,7 +31,9 @@ using Records = RecordList<RecordOf<ChunkRecord, Kind::chunk>,
                            RecordOf<GraphRunEvent, Kind::graph_run>,
                            RecordOf<CallEvent, Kind::call>,
                            RecordOf<CommunicatorEvent, Kind::communicator>,
-                           RecordOf<SharesEvent, Kind::shares>>;
+                           RecordOf<SharesEvent, Kind::shares>,
+                           RecordOf<SampleEvent, Kind::sample>,
+                           RecordOf<CountEvent, Kind::count>>;
 
 /// The kind of the record that an event becomes.
 template <class Event, class... All>
@@ -205,6 +207,29 @@ void describe(Record& record, SharesEvent& event) {
   record.count(12, static_cast<std::uint32_t>(event.bytes.size()));
   record.sizes(16, event.bytes);
   record.part(event.first);
+}
+
+template <class Record>
+void describe(Record& record, SampleEvent& event) {
+  record.begin("sample");
+  record.time(8, event.time);
+  record.value(2, event.of_worker);
+  record.value(4, event.thread);
+  record.value(16, event.site);
+}
+
+template <class Record>
+void describe(Record& record, CountEvent& event) {
+  record.begin("count");
+  record.time(16, event.start);
+  record.time(24, event.end);
+  record.interval(event.start, event.end, true);
+  record.worker(2);
+  record.value(4, event.counter);
+  record.value(8, event.region);
+  record.value(12, event.task);
+  record.value(32, event.value);
+  record.value(40, event.id);
 }
 
 }  // namespace plait::trace::detail
