@@ -198,6 +198,15 @@ VARIABLES = (
         "plait record --progress",
     ),
     Variable(
+        "PLAIT_RECORD_SAMPLE",
+        Readers.preloaded,
+        "samples of what each thread computes, in a second of its processor time",
+        "1 to 10000; 0 or empty: none",
+        "none",
+        "100",
+        "plait record --sample",
+    ),
+    Variable(
         "PLAIT_ACCELERATE",
         Readers.preloaded,
         "whether a preloaded engine takes the program's messages",

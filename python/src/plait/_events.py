@@ -77,6 +77,11 @@ SHARES: dict[str, pl.DataType] = {
     "index": pl.Int64(),  # of the member, in the communicator
     "bytes_given": pl.Int64(),
 }
+#: Where threads were, in equal intervals of their processor time. `thread`: of the rank, from 0; `worker`:
+#: NO_WORKER if it never called the library. `site` has callers.
+SAMPLES = SCHEMA["sample"].columns
+#: What counters of the processor or kernel counted in a region or task: one has `region`, the other `task`.
+COUNTS = SCHEMA["count"].columns
 DEPENDENCIES: dict[str, pl.DataType] = {
     "rank": pl.Int32(),
     "graph": pl.Int64(),
@@ -97,13 +102,26 @@ class Site:
     function: str | None = None
     file: str | None = None
     line: int | None = None
+    start: str | None = None  # of a function without a name: module+0xOFFSET of where it starts
+    #: Of a call path: the call of its function, the call of that one's, and so on. They have none.
+    callers: tuple[Site, ...] = ()
+
+    @property
+    def function_name(self) -> str:
+        """For a reader; of a function without a name, where it starts."""
+        return _short(self.function) if self.function is not None else self.start or _plain(self.place)
 
     def __str__(self) -> str:
         if self.file is not None:
             where = PurePath(self.file).name + ("" if self.line is None else f":{self.line}")
         else:
-            where = self.place
+            where = _plain(self.place)
         return where if self.function is None else f"{_short(self.function)} ({where})"
+
+
+def _plain(place: str) -> str:
+    """Without the number of its call path."""
+    return place.partition("~")[0]
 
 
 def _short(function: str) -> str:
@@ -137,6 +155,8 @@ class Run:
     calls: pl.DataFrame = field(default_factory=lambda: empty(CALLS))
     communicators: pl.DataFrame = field(default_factory=lambda: empty(COMMUNICATORS))
     shares: pl.DataFrame = field(default_factory=lambda: empty(SHARES))
+    samples: pl.DataFrame = field(default_factory=lambda: empty(SAMPLES))
+    counts: pl.DataFrame = field(default_factory=lambda: empty(COUNTS))
     #: What plait's engine sent and received for a program that `plait accelerate` ran. `number`,
     #: `function` and `site`: of the call that posted it; number 0: none, as of a collective's blocks.
     engine_messages: pl.DataFrame = field(default_factory=lambda: empty(MESSAGES))

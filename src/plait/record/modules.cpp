@@ -80,7 +80,8 @@ CodePlace find_code(const void* address) {
   if (::dladdr1(address, &symbol, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) == 0 || module == nullptr) {
     return {};
   }
-  CodePlace code{.path = path_of(module->l_name), .offset = std::bit_cast<std::uintptr_t>(address) - module->l_addr};
+  CodePlace code{.path = path_of(module->l_name), .offset = std::bit_cast<std::uintptr_t>(address) - module->l_addr,
+                 .load_address = module->l_addr};
   // The C library does not name a symbol beyond its size; others name the nearest.
   const ElfW(Sym)* entry = nullptr;
   Dl_info again{};

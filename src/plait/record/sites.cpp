@@ -142,7 +142,7 @@ const CodePlace& Sites::place_of(std::uintptr_t address) {
   if (is_new) {
     place->second = find_code(std::bit_cast<const void*>(address));
     if (const std::string& path = place->second.path; !path.empty() && listed_.insert(path).second) {
-      modules_.add(fmt::format("{}\t{}\n", path, build_id_of(path)));
+      modules_.add(fmt::format("{}\t0x{:x}\t{}\n", path, place->second.load_address, build_id_of(path)));
     }
   }
   return place->second;

@@ -30,7 +30,7 @@ struct CodeAddress {
 
 /// Places in the program: of calls of MPI, and of samples. Each has a number, and a line in RUN/sites-NNNN.tsv: number,
 /// module, offset in it, symbol or nothing, the name in the trace, and the number of its caller or nothing. Each module
-/// has a line in RUN/modules-NNNN.tsv: path, build id.
+/// has a line in RUN/modules-NNNN.tsv: path, load address, build id.
 ///
 /// Threads: any.
 class Sites {

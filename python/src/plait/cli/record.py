@@ -59,6 +59,16 @@ def record(
         bool,
         typer.Option("--progress", help="Also let a thread make progress while the program computes."),
     ] = False,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            "--sample",
+            min=1,
+            max=10000,
+            metavar="HZ",
+            help="Also sample what each thread computes, this often in a second of its processor time.",
+        ),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Record what any MPI program does with MPI: C, C++, Fortran or Python, as it is.
@@ -79,6 +89,8 @@ def record(
 
       plait record --progress --name helped -- mpirun -n 4 ./my_program     (and compare)
 
+      plait record --sample 100 -- mpirun -n 4 ./my_program     (and which functions compute)
+
       plait report runs/melt     (then)
     """
     module = import_module("plait.commands.record")
@@ -90,5 +102,6 @@ def record(
         progress=progress,
         quiet=quiet,
         launcher=launcher,
+        sample=sample,
     )
     raise typer.Exit(module.record(command, wishes))
