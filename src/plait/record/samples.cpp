@@ -24,18 +24,14 @@ nanoseconds shift_of(const trace::Recorder& recorder) {
 RecordedSamples::RecordedSamples(SampledRecording recording, const SamplerOptions& options)
     : recording_{std::move(recording)},
       records_{recording_.recorder.thread(WorkerId{}, "sampler")},
-      sampler_{[this, shift = shift_of(recording_.recorder)](const Sample& sample) {
+      sampler_{[this, shift = shift_of(recording_.recorder), every = options.interval](const Sample& sample) {
                  records_.sample({.of_worker = recording_.worker_of(sample.thread),
                                   .thread = sample.thread_number,
                                   .time = sample.time + shift,
-                                  .site = recording_.sites.path(sample.path)});
+                                  .site = recording_.sites.path(sample.path),
+                                  .interval = every});
                },
-               options} {
-  recording_.recorder.thread(WorkerId{}, "sampling")
-      .counter({.name = recording_.recorder.name(trace::Role::counter, "sampling interval"),
-                .time = recording_.recorder.now(),
-                .value = static_cast<double>(options.interval.count())});
-}
+               options} {}
 
 RecordedSamples::~RecordedSamples() {
   if (!sampler_.stop()) {

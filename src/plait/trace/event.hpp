@@ -217,13 +217,14 @@ struct SharesEvent {
 };
 
 /// Where a thread of the program was at a time, in equal intervals of its processor time (`plait record
-/// --sample`). A counter `sampling interval` has the interval, in nanoseconds.
+/// --sample`).
 struct SampleEvent {
   /// Thread that was sampled, as in kind 3; 65535 = one that has not called MPI.
   std::uint16_t of_worker = 0;
   std::uint32_t thread = 0;  ///< Number of the thread, in the order in which threads were found, from 0.
   nanoseconds time{};        ///< When.
   NameId site;               ///< The function, with its callers; 0xFFFFFFFF = not known; of `Role::call_site`.
+  nanoseconds interval{};    ///< Processor time of the thread that the sample is for.
 };
 
 /// What a counter of the processor or of the kernel counted during a region or task, on the thread that ran it.

@@ -7,6 +7,8 @@ time get the colours that differ most.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars as pl
 
 from plait import _events as events
@@ -36,6 +38,8 @@ AMOUNTS = (*("#E3F1EE", "#BFE3D8", "#8CCBC6", "#52ABC0", "#2B83B5", "#215B9C", "
 AMOUNTS_DARK = (*("#17394B", "#1D5570", "#257A8F", "#3AA29C", "#73C79A", "#BFE59A", "#F7F7B0"),)
 WAITING = ("#EEF2F6", "#FBE3C4", "#F5B872", "#E88A2E", "#D55E00", "#8A3200")
 WAITING_DARK = ("#242D37", "#553A22", "#94531B", "#D9741A", "#F3A04A", "#FFE0B0")
+#: Computing that was sampled: in a function itself, in what it calls.
+SAMPLED, SAMPLED_CALLEES = "#5B7FA6", COMPUTING
 #: Overlap: achieved, possible but not achieved, not possible.
 OVERLAP = ("#228833", "#E69F00", "#C3CCD6")
 #: Calls by what they do: the values of the class column of the call table.
@@ -88,6 +92,14 @@ def bar_colours(run: Run) -> list[str]:
     """Of all kinds of bars in lanes, in the order of report.lanes.bar_kinds."""
     spans = [span_colour(i) for i in range(len(run.span_kinds))]
     return [*kind_colours(run), *spans, GAP, SENT, RECEIVED, *function_colours(run)]
+
+
+def module_colours(names: Iterable[str]) -> dict[str, str]:
+    """A colour for each file of code, in the order in which they turn up; text can be read on them."""
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(name, _mix(_KINDS[len(found) % len(_KINDS)], 0.5))
+    return found
 
 
 def _mix(colour: str, shade: float) -> str:

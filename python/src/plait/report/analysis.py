@@ -13,7 +13,7 @@ import polars as pl
 from plait import _events as events
 from plait._errors import PlaitError
 from plait._events import Run
-from plait.measures.calls import parallel_window
+from plait.measures.calls import calls_within, parallel_window
 from plait.measures.communication import CallMeasures, TrafficMeasures, measure_calls, measure_traffic
 from plait.measures.critical_path import path_shares, walk_paths
 from plait.measures.dead_time import dead_time_totals, dead_times
@@ -26,6 +26,7 @@ from plait.measures.messages import (
     unmatched_messages,
 )
 from plait.measures.phases import phase_times
+from plait.measures.samples import SampleMeasures, measure_samples
 from plait.measures.steps import only_step, steps_of_run
 from plait.measures.trouble import find_trouble
 
@@ -122,6 +123,11 @@ class Analysis:
     def calls(self) -> CallMeasures:
         """Of programs recorded from outside; else empty."""
         return measure_calls(self.run, self.matched, self.parallel_ns)
+
+    @cached_property
+    def samples(self) -> SampleMeasures:
+        """Of programs recorded with samples; else empty."""
+        return measure_samples(self.run, calls_within(self.run, self.parallel_ns), self.calls.waits)
 
     @cached_property
     def traffic(self) -> TrafficMeasures:

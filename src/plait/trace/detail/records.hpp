@@ -213,6 +213,7 @@ template <class Record>
 void describe(Record& record, SampleEvent& event) {
   record.begin("sample");
   record.time(8, event.time);
+  record.duration(24, event.interval, "with a negative interval");
   record.value(2, event.of_worker);
   record.value(4, event.thread);
   record.value(16, event.site);
