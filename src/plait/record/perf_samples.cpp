@@ -26,7 +26,7 @@ constexpr std::array registers_wanted = {PERF_REG_X86_BP, PERF_REG_X86_SP, PERF_
 constexpr std::array registers_wanted = {PERF_REG_ARM64_X29, PERF_REG_ARM64_SP, PERF_REG_ARM64_PC};
 #endif
 
-constexpr std::size_t ring_bytes_max = 256 * 1024;
+constexpr std::size_t ring_bytes_max = 1024 * 1024;
 constexpr std::size_t ring_bytes_min = 64 * 1024;
 
 int open_event(pid_t thread, nanoseconds interval, bool with_kernel) {

@@ -19,6 +19,7 @@
 #include "plait/base/clock.hpp"
 #include "plait/record/communicators.hpp"
 #include "plait/record/sites.hpp"
+#include "plait/record/thread_usage.hpp"
 #include "plait/trace/recorder.hpp"
 
 namespace plait::record {
@@ -80,7 +81,7 @@ struct RecordedThread {
   static constexpr nanoseconds polls_length_max{100'000};
 
   trace::ThreadRecorder& recorder;
-  pid_t thread = 0;         ///< Of the kernel; 0 between threads. `RecordedThreads` guards it.
+  UsedThread used;         ///< `RecordedThreads` guards it.
   trace::CallEvent polls;  ///< Not written yet.
   bool has_polls = false;
   SiteCache sites;
@@ -108,20 +109,43 @@ class RecordedThreads {
     }
     RecordedThread* const thread = spare_.back();
     spare_.pop_back();
-    thread->thread = ::gettid();
+    const pid_t number = ::gettid();
+    thread->used = {.worker = thread->recorder.worker(),
+                    .thread = number,
+                    .start = recorder.now(),
+                    .at_start = usage_of(number)};
     return *thread;
+  }
+  /// Records what the kernel counted for the threads that have not ended, with the thread recorder of the caller. Does
+  /// nothing when memory is lacking.
+  void write_usage(trace::Recorder& recorder, trace::ThreadRecorder& records) const noexcept {
+    const std::lock_guard lock{mutex_};
+    try {
+      for (const auto& one : threads_) {
+        if (one->used.thread != 0) {
+          record_usage(one->used, recorder, records);
+        }
+      }
+    } catch (const std::exception&) {
+      // The rest of the recording is as good without.
+    }
   }
   /// Returns the number of a thread of the kernel; the largest number if it has not called MPI.
   [[nodiscard]] std::uint16_t worker_of(pid_t thread) const {
     const std::lock_guard lock{mutex_};
-    const auto known = std::ranges::find(threads_, thread, [](const auto& one) { return one->thread; });
+    const auto known = std::ranges::find(threads_, thread, [](const auto& one) { return one->used.thread; });
     return known != threads_.end() ? (*known)->recorder.worker() : std::numeric_limits<std::uint16_t>::max();
   }
   /// Returns that of an ended thread.
-  void give_back(RecordedThread& thread) noexcept {
+  void give_back(RecordedThread& thread, trace::Recorder& recorder) noexcept {
     const std::lock_guard lock{mutex_};
+    try {
+      record_usage(thread.used, recorder, thread.recorder);
+    } catch (const std::exception&) {
+      // The rest of the recording is as good without.
+    }
     thread.write_polls();
-    thread.thread = 0;
+    thread.used.thread = 0;
     spare_.push_back(&thread);
   }
 

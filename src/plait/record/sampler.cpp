@@ -33,8 +33,8 @@ constexpr int per_second_max = 10'000;
 /// Between two drains; new threads are found then.
 constexpr nanoseconds pause_min = std::chrono::milliseconds{2};
 constexpr nanoseconds pause_max = std::chrono::milliseconds{100};
-/// Of the samples for which a source has memory (16), those that may come in a pause.
-constexpr int samples_in_pause = 6;
+/// Of the samples for which a source has memory (4 to 64), those that may come in a pause.
+constexpr int samples_in_pause = 3;
 
 /// Those of plait as well.
 std::vector<pid_t> threads_of_process() {

@@ -160,7 +160,7 @@ void leave_thread(void* thread) noexcept {
   if (Session* session = active.load(std::memory_order_acquire)) {  // with release in start()
     auto& ended = *static_cast<RecordedThread*>(thread);
     ended.end_regions(session->now());
-    session->threads_.give_back(ended);
+    session->threads_.give_back(ended, session->recorder);
   }
 }
 
@@ -264,6 +264,7 @@ void Session::compare_clocks() {
 }
 
 void Session::note_unfinished() noexcept {
+  threads_.write_usage(recorder, thread().recorder);
   thread().write_polls();
   thread().end_regions(now());
   requests.for_each([&](const PostedOperation& operation) {

@@ -227,16 +227,18 @@ struct SampleEvent {
   nanoseconds interval{};    ///< Processor time of the thread that the sample is for.
 };
 
-/// What a counter of the processor or of the kernel counted during a region or task, on the thread that ran it.
-/// One record for each counter.
+/// What a counter of the processor or of the kernel counted on a thread: during a region, a task, or from the
+/// thread's first call to its end or that of the recording. One record for each counter.
 struct CountEvent {
-  NameId counter;           ///< The counter; of `Role::counter`.
-  NameId region;            ///< The region's name; 0xFFFFFFFF = of a task; of `Role::span`.
-  NameId task;              ///< The task's kind; 0xFFFFFFFF = of a region; of `Role::task`.
-  nanoseconds start{};      ///< Start of the region or task.
+  std::uint16_t of_worker = 0;  ///< Thread, as in kind 3.
+  NameId counter;               ///< The counter; of `Role::counter`.
+  NameId region;                ///< The region's name; 0xFFFFFFFF = of no region; of `Role::span`.
+  /// The task's kind; 0xFFFFFFFF = of no task. With neither it is of the thread; of `Role::task`.
+  NameId task;
+  nanoseconds start{};      ///< Start of what was counted.
   nanoseconds end{};        ///< Its end.
   std::uint64_t value = 0;  ///< What was counted.
-  std::uint64_t id = 0;     ///< Task id, as in kind 3; 0 = of a region.
+  std::uint64_t id = 0;     ///< Task id, as in kind 3; 0 = of no task.
 };
 
 /// An event as read, with the thread that recorded it.

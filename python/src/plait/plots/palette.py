@@ -31,7 +31,7 @@ COMPUTING = "#B4C4D6"
 #: What a rank's time went into (measures.rank_time.PARTS): computing, wait states, other time in calls.
 RANK_TIME = (
     *(COMPUTING, "#D55E00", "#F0B04A", "#AA4499", "#D79BCB", "#882255", "#CC6677", "#6F7B88"),
-    *("#DDCC55", "#66B8D9"),
+    *("#DDCC55", "#DFE4EA", "#66B8D9"),
 )
 #: From little to much: of bytes and messages, and of waiting; on light ground and on dark.
 AMOUNTS = (*("#E3F1EE", "#BFE3D8", "#8CCBC6", "#52ABC0", "#2B83B5", "#215B9C", "#1E3476"),)

@@ -28,6 +28,7 @@ from plait.measures.messages import (
 from plait.measures.phases import phase_times
 from plait.measures.samples import SampleMeasures, measure_samples
 from plait.measures.steps import only_step, steps_of_run
+from plait.measures.thread_usage import find_core_trouble
 from plait.measures.trouble import find_trouble
 
 
@@ -169,5 +170,5 @@ def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
         )
     matched = match_messages(run.messages)
     lonely = unmatched_messages(run.messages)
-    run = replace(run, notices=(*run.notices, *find_trouble(run, matched, lonely)))
+    run = replace(run, notices=(*find_core_trouble(run), *run.notices, *find_trouble(run, matched, lonely)))
     return Analysis(folder, run, matched, lonely, step)

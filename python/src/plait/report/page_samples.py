@@ -36,7 +36,7 @@ def computing_section(analysis: Analysis) -> str:
         f"{format_count(computing.height, 'sample')} outside of calls, one for each "
         f"{format_time(measures.interval_ns)} of a thread's processor time.{lost} A box is a function, "
         "as wide as the time in it and in what it calls; below it is what it calls, above it who calls "
-        "it. Point at a box for numbers, click to widen it. <i>Waited for</i>: "
+        "it. Point at a box for numbers, click to widen it. <b>Waited for</b>: "
         "meanwhile, another rank waited in a call for this one. To make that faster helps the whole run.",
         f'<div class="plot">{inside}</div>',
         plain=True,

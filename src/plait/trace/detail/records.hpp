@@ -225,7 +225,7 @@ void describe(Record& record, CountEvent& event) {
   record.time(16, event.start);
   record.time(24, event.end);
   record.interval(event.start, event.end, true);
-  record.worker(2);
+  record.value(2, event.of_worker);
   record.value(4, event.counter);
   record.value(8, event.region);
   record.value(12, event.task);
