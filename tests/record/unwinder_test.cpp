@@ -58,8 +58,8 @@ constexpr std::size_t stack_bytes = 64 * 1024;
 }
 
 [[gnu::noinline]] Found through_aligned(int depth) {
-  alignas(64) volatile std::array<char, 128> bytes{};
-  bytes[0] = 1;
+  alignas(64) std::array<char, 128> bytes{1};
+  asm volatile("" : : "r"(bytes.data()) : "memory");  // is used
   Found found = through_variable(depth - 1);
   found.own.reserve(found.own.size() + static_cast<std::size_t>(bytes[0]));
   return found;
@@ -73,8 +73,8 @@ Found through_fixed(int depth) {
 
 /// Room above the frames, so that the bytes of the stack exist wherever the test's main function is.
 [[gnu::noinline]] Found with_room(int depth) {
-  volatile std::array<char, stack_bytes> room{};
-  room[0] = 1;
+  std::array<char, stack_bytes> room{1};
+  asm volatile("" : : "r"(room.data()) : "memory");  // is used
   Found found = through_fixed(depth);
   found.own.reserve(found.own.size() + static_cast<std::size_t>(room[0]));
   return found;
