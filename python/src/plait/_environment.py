@@ -198,6 +198,15 @@ VARIABLES = (
         "plait record --progress",
     ),
     Variable(
+        "PLAIT_RECORD_CALL_PATH",
+        Readers.preloaded,
+        "functions that led to each call, which are recorded, the innermost first",
+        "1 to 32",
+        "1",
+        "4",
+        "plait record --call-path",
+    ),
+    Variable(
         "PLAIT_RECORD_SAMPLE",
         Readers.preloaded,
         "samples of what each thread computes, in a second of its processor time",

@@ -94,6 +94,12 @@ def empty(schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
     return pl.DataFrame(schema=dict(schema))
 
 
+#: In the words for a place; a path may have more.
+_CALLERS_SHOWN_MAX = 4
+#: The first functions of a program or thread: their callers, in the C library, explain no cost.
+_OUTERMOST = ("main", "MAIN__", "start_thread")
+
+
 @dataclass(frozen=True)
 class Site:
     """Where in the program something was called."""
@@ -111,12 +117,20 @@ class Site:
         """For a reader; of a function without a name, where it starts."""
         return _short(self.function) if self.function is not None else self.start or _plain(self.place)
 
+    @property
+    def path(self) -> tuple[Site, ...]:
+        """This one and its callers, up to the program's first function."""
+        whole = (self, *self.callers)
+        ends = [index for index, one in enumerate(whole) if one.function_name in _OUTERMOST]
+        return whole[: ends[-1] + 1] if ends else whole
+
     def __str__(self) -> str:
         if self.file is not None:
             where = PurePath(self.file).name + ("" if self.line is None else f":{self.line}")
         else:
             where = _plain(self.place)
-        return where if self.function is None else f"{_short(self.function)} ({where})"
+        own = where if self.function is None else f"{_short(self.function)} ({where})"
+        return own + "".join(f" < {one.function_name}" for one in self.path[1 : 1 + _CALLERS_SHOWN_MAX])
 
 
 def _plain(place: str) -> str:

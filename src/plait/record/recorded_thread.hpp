@@ -17,6 +17,7 @@
 #include <mpi.h>
 
 #include "plait/base/clock.hpp"
+#include "plait/record/call_paths.hpp"
 #include "plait/record/communicators.hpp"
 #include "plait/record/sites.hpp"
 #include "plait/record/thread_usage.hpp"
@@ -85,6 +86,8 @@ struct RecordedThread {
   trace::CallEvent polls;  ///< Not written yet.
   bool has_polls = false;
   SiteCache sites;
+  /// Of the thread that has it now; null if paths are not recorded.
+  std::unique_ptr<CallPaths> call_paths;
   std::vector<trace::SpanEvent> regions;  ///< That have begun.
   // The communicator used last, and the epoch in which it was found.
   std::uint64_t communicator_handle = 0;
@@ -100,6 +103,7 @@ class RecordedThreads {
  public:
   /// Returns one for a new thread: that of an ended thread, if there is one.
   [[nodiscard]] RecordedThread& take(trace::Recorder& recorder) {
+    auto call_paths = call_path_depth_ > 1 ? std::make_unique<CallPaths>(call_path_depth_) : nullptr;
     const std::lock_guard lock{mutex_};
     if (spare_.empty()) {
       const auto index = static_cast<std::uint16_t>(threads_.size());
@@ -114,6 +118,7 @@ class RecordedThreads {
                     .thread = number,
                     .start = recorder.now(),
                     .at_start = usage_of(number)};
+    thread->call_paths = std::move(call_paths);
     return *thread;
   }
   /// Records what the kernel counted for the threads that have not ended, with the thread recorder of the caller. Does
@@ -150,6 +155,7 @@ class RecordedThreads {
   }
 
  private:
+  const std::size_t call_path_depth_ = call_path_wanted();
   mutable std::mutex mutex_;  ///< Guards all below.
   std::vector<std::unique_ptr<RecordedThread>> threads_;
   std::vector<RecordedThread*> spare_;

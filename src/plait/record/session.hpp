@@ -143,6 +143,8 @@ struct ThreadState {
   RecordedThread* thread = nullptr;
   /// Whether the thread is inside a recorded call: calls by the MPI library are not recorded.
   bool is_inside = false;
+  /// The frame of the MPI function that was called last.
+  const std::uintptr_t* frame = nullptr;
   const void* returns_to = nullptr;  ///< The return address, on processors that have it in a register.
 };
 /// Static thread-local storage, which is fast, and available to libraries that are loaded at the start.
@@ -158,6 +160,7 @@ extern constinit thread_local ThreadState thread_state [[gnu::tls_model("initial
 
 /// Returns the place of the return address of the function in which it is inlined.
 [[nodiscard, gnu::always_inline]] inline const void* const* return_slot() noexcept {
+  thread_state.frame = static_cast<const std::uintptr_t*>(__builtin_frame_address(0));
 #ifdef __x86_64__
   return static_cast<const void* const*>(__builtin_dwarf_cfa()) - 1;
 #else

@@ -85,25 +85,26 @@ class Sites {
 /// A thread's cache of `Sites`: a few nanoseconds for known sites.
 class SiteCache {
  public:
-  /// `slot`: the place of the return address of the MPI function.
-  [[nodiscard]] trace::NameId find(Sites& sites, const void* const* slot) {
+  /// `slot`: the place of the return address of the MPI function. Returns what is known of the program's own.
+  [[nodiscard]] const CodeAddress& find(Sites& sites, const void* const* slot) {
     for (int passed_on = 0; passed_on < passed_on_max; ++passed_on) {
       CodeAddress& entry = entries_[(std::bit_cast<std::uintptr_t>(*slot) >> 1U) % entries_.size()];
       if (entry.address != *slot) [[unlikely]] {
         entry = sites.look_up(slot);
       }
       if (entry.to_next == 0) {
-        return entry.site;
+        return entry;
       }
       slot += entry.to_next;
     }
-    return {};
+    return unknown_;
   }
 
  private:
   static constexpr int passed_on_max = 6;
 
   std::array<CodeAddress, 256> entries_{};
+  CodeAddress unknown_;
 };
 
 }  // namespace plait::record

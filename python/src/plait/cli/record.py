@@ -59,6 +59,16 @@ def record(
         bool,
         typer.Option("--progress", help="Also let a thread make progress while the program computes."),
     ] = False,
+    call_path: Annotated[
+        int,
+        typer.Option(
+            "--call-path",
+            min=1,
+            max=32,
+            metavar="N",
+            help="Of each call, record the N innermost functions that led to it.",
+        ),
+    ] = 1,
     sample: Annotated[
         int | None,
         typer.Option(
@@ -102,6 +112,7 @@ def record(
         progress=progress,
         quiet=quiet,
         launcher=launcher,
+        call_path=call_path,
         sample=sample,
     )
     raise typer.Exit(module.record(command, wishes))

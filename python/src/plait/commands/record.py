@@ -28,6 +28,7 @@ class Wishes:
     progress: bool
     quiet: bool = False
     launcher: str | None = None
+    call_path: int = 1
     sample: int | None = None  # a second of each thread's processor time
 
 
@@ -47,6 +48,7 @@ def record(
         **preloading(recorder, *behind),
         "PLAIT_RECORD_FOLDER": str(folder),
         **({"PLAIT_RECORD_PROGRESS": "1"} if wishes.progress else {}),
+        **({"PLAIT_RECORD_CALL_PATH": str(wishes.call_path)} if wishes.call_path > 1 else {}),
         **({"PLAIT_RECORD_SAMPLE": str(wishes.sample)} if wishes.sample else {}),
         **variables,
     }

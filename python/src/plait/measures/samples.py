@@ -15,8 +15,6 @@ from plait._events import Run, Site
 from plait.measures.calls import call_at
 
 LOST = "samples lost"  # a counter of the recorder
-#: Above these no reader looks for the cause of a cost: the C library starts the program or the thread.
-_OUTERMOST = ("main", "MAIN__", "start_thread")
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -51,7 +49,7 @@ def measure_samples(run: Run, calls: pl.DataFrame, waits: pl.DataFrame) -> Sampl
         pl.Series("waited_for", _is_waited_for(run.samples, waits), dtype=pl.Boolean),
         pl.Series("region", _regions(run), dtype=pl.Int32),
     )
-    paths = [path_of(site) for site in run.sites]
+    paths = [site.path for site in run.sites]
     computing = samples.filter(~pl.col("in_call"))
     return SampleMeasures(
         interval_ns=interval_ns,
@@ -60,14 +58,6 @@ def measure_samples(run: Run, calls: pl.DataFrame, waits: pl.DataFrame) -> Sampl
         by_function=_by_function(computing, paths, interval_ns),
         by_region=_by_region(computing, paths, run.span_kinds, interval_ns),
     )
-
-
-def path_of(site: Site) -> list[Site]:
-    """A site and its callers, up to the program's first function."""
-    path = [site, *site.callers]
-    names = [one.function_name for one in path]
-    ends = [index for index, name in enumerate(names) if name in _OUTERMOST]
-    return path[: ends[-1] + 1] if ends else path
 
 
 def _lost(run: Run) -> int:
@@ -112,7 +102,7 @@ def _regions(run: Run) -> Ints:
     return found
 
 
-def _by_function(computing: pl.DataFrame, paths: Sequence[list[Site]], interval_ns: float) -> pl.DataFrame:
+def _by_function(computing: pl.DataFrame, paths: Sequence[Sequence[Site]], interval_ns: float) -> pl.DataFrame:
     own: dict[str, int] = {}
     waited: dict[str, int] = {}
     whole: dict[str, int] = {}
@@ -141,7 +131,7 @@ _NUMBERS = ("self_ns", "total_ns", "waited_ns", "self_share")
 
 
 def _by_region(
-    computing: pl.DataFrame, paths: Sequence[list[Site]], regions: Sequence[str], interval_ns: float
+    computing: pl.DataFrame, paths: Sequence[Sequence[Site]], regions: Sequence[str], interval_ns: float
 ) -> pl.DataFrame:
     """Without regions: nothing."""
     functions = [_names(paths, site)[0] for site in range(len(paths))]
@@ -164,7 +154,7 @@ def _by_region(
     )
 
 
-def _names(paths: Sequence[list[Site]], site: int) -> list[str]:
+def _names(paths: Sequence[Sequence[Site]], site: int) -> list[str]:
     """The innermost first."""
     return [one.function_name for one in paths[site]] if site >= 0 else ["unknown code"]
 
@@ -195,7 +185,7 @@ def call_tree(run: Run, computing: pl.DataFrame, narrowest: float) -> list[Box]:
     for site, count, waited in counted.sort("site").iter_rows():
         node = root
         node.add(count, waited)
-        for one in reversed(path_of(run.sites[site]) if site >= 0 else [Site("unknown code")]):
+        for one in reversed(run.sites[site].path if site >= 0 else (Site("unknown code"),)):
             node = node.callee(one)
             node.add(count, waited)
         node.own += count
