@@ -207,6 +207,16 @@ VARIABLES = (
         "plait record --call-path",
     ),
     Variable(
+        "PLAIT_RECORD_COUNTERS",
+        Readers.preloaded,
+        "what is counted in the regions of the program",
+        "instructions, cycles, cache-references, cache-misses, branches, branch-misses, task-clock, "
+        "page-faults, context-switches; several separated by commas",
+        "nothing",
+        "instructions,cycles",
+        "plait record --counters",
+    ),
+    Variable(
         "PLAIT_RECORD_SAMPLE",
         Readers.preloaded,
         "samples of what each thread computes, in a second of its processor time",

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <sys/types.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "plait/base/clock.hpp"
 #include "plait/record/call_paths.hpp"
 #include "plait/record/communicators.hpp"
+#include "plait/record/region_counters.hpp"
 #include "plait/record/sites.hpp"
 #include "plait/record/thread_usage.hpp"
 #include "plait/trace/recorder.hpp"
@@ -57,8 +59,16 @@ struct RecordedThread {
   void begin_region(trace::Recorder& trace, const char* name, nanoseconds now) noexcept {
     try {
       regions.push_back({.name = trace.name(trace::Role::span, name), .start = now});
+      if (!counter_kinds.empty() && counters == nullptr) {
+        counters = std::make_unique<RegionCounters>(counter_kinds, trace);
+      }
+      if (counters != nullptr) {
+        counters->begin();
+      }
     } catch (const std::exception&) {
       regions.clear();  // the ends of these are ignored
+      counters.reset();
+      counter_kinds = {};
     }
   }
   /// Records the region that has begun last, if there is one: it may have begun before the recording.
@@ -66,6 +76,9 @@ struct RecordedThread {
     if (!regions.empty()) {
       regions.back().end = now;
       recorder.span(regions.back());
+      if (counters != nullptr) {
+        counters->end(regions.back(), recorder);
+      }
       regions.pop_back();
     }
   }
@@ -89,6 +102,8 @@ struct RecordedThread {
   /// Of the thread that has it now; null if paths are not recorded.
   std::unique_ptr<CallPaths> call_paths;
   std::vector<trace::SpanEvent> regions;  ///< That have begun.
+  std::span<const CounterKind> counter_kinds;  ///< To count in regions.
+  std::unique_ptr<RegionCounters> counters;    ///< Of the thread that has it now; opened by its first region.
   // The communicator used last, and the epoch in which it was found.
   std::uint64_t communicator_handle = 0;
   std::uint32_t communicator_epoch = 0;
@@ -119,7 +134,17 @@ class RecordedThreads {
                     .start = recorder.now(),
                     .at_start = usage_of(number)};
     thread->call_paths = std::move(call_paths);
+    thread->counters.reset();
+    thread->counter_kinds = counter_kinds_;
     return *thread;
+  }
+  /// Lets all threads count in their regions. Before the program has regions, at most once.
+  void count(std::vector<CounterKind> kinds) {
+    const std::lock_guard lock{mutex_};
+    counter_kinds_ = std::move(kinds);
+    for (const auto& one : threads_) {
+      one->counter_kinds = counter_kinds_;
+    }
   }
   /// Records what the kernel counted for the threads that have not ended, with the thread recorder of the caller. Does
   /// nothing when memory is lacking.
@@ -155,6 +180,7 @@ class RecordedThreads {
   }
 
  private:
+  std::vector<CounterKind> counter_kinds_;
   const std::size_t call_path_depth_ = call_path_wanted();
   mutable std::mutex mutex_;  ///< Guards all below.
   std::vector<std::unique_ptr<RecordedThread>> threads_;

@@ -222,6 +222,7 @@ void Session::start() {
     // A forked child must not write into the parent's file.
     ::pthread_atfork(nullptr, nullptr, [] { active.store(nullptr, std::memory_order_relaxed); });
     ::pthread_setspecific(thread_key, thread_state.thread);
+    session->start_counters();
     active.store(session, std::memory_order_release);  // with acquire in recording()
     session->start_samples();
   }
@@ -297,6 +298,18 @@ void Session::start_samples() {
        .sites = sites,
        .worker_of = [this](pid_t thread) { return threads_.worker_of(thread); },
        .may_report = communicators.run_rank() == 0});
+}
+
+void Session::start_counters() noexcept {
+  try {
+    std::vector<CounterKind> kinds = counters_wanted();
+    const ThreadCounters trial{kinds};
+    threads_.count(std::move(kinds));
+  } catch (const std::exception& trouble) {
+    if (communicators.run_rank() == 0) {
+      std::fprintf(stderr, "plait: nothing is counted: %s\n", trouble.what());
+    }
+  }
 }
 
 void Session::stop_progress() noexcept {

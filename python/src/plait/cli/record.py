@@ -20,6 +20,9 @@ Which MPI: the one that the program is linked with; of scripts, that of the laun
 that of mpicc or mpiexec on the path. The recorder for it is built at the first use into ~/.cache/plait,
 or ahead by plait build.
 
+Counters: instructions, cycles, cache-references, cache-misses, branches, branch-misses, which virtual
+machines often hide; task-clock, page-faults, context-switches.
+
 Launchers: mpirun, mpiexec, orterun, prterun, mpiexec.hydra, srun, flux run, aprun, jsrun, ibrun.
 
 A command that starts several MPI programs one after the other makes a run of each: RUN, RUN-2, RUN-3.
@@ -69,6 +72,14 @@ def record(
             help="Of each call, record the N innermost functions that led to it.",
         ),
     ] = 1,
+    counters: Annotated[
+        str | None,
+        typer.Option(
+            "--counters",
+            metavar="NAMES",
+            help="Count these in the program's regions, as 'instructions,cycles,cache-misses'.",
+        ),
+    ] = None,
     sample: Annotated[
         int | None,
         typer.Option(
@@ -113,6 +124,7 @@ def record(
         quiet=quiet,
         launcher=launcher,
         call_path=call_path,
+        counters=counters,
         sample=sample,
     )
     raise typer.Exit(module.record(command, wishes))

@@ -29,6 +29,7 @@ class Wishes:
     quiet: bool = False
     launcher: str | None = None
     call_path: int = 1
+    counters: str | None = None
     sample: int | None = None  # a second of each thread's processor time
 
 
@@ -49,6 +50,7 @@ def record(
         "PLAIT_RECORD_FOLDER": str(folder),
         **({"PLAIT_RECORD_PROGRESS": "1"} if wishes.progress else {}),
         **({"PLAIT_RECORD_CALL_PATH": str(wishes.call_path)} if wishes.call_path > 1 else {}),
+        **({"PLAIT_RECORD_COUNTERS": wishes.counters} if wishes.counters else {}),
         **({"PLAIT_RECORD_SAMPLE": str(wishes.sample)} if wishes.sample else {}),
         **variables,
     }

@@ -26,7 +26,7 @@ from plait.report.page_calls import (
     waits_section,
 )
 from plait.report.page_particles import particle_phases_section
-from plait.report.page_samples import computing_section
+from plait.report.page_samples import computing_section, counters_section
 from plait.report.page_traffic import balance_section, matrix_section, sizes_section
 from plait.report.page_work import dead_time_section, kinds_section
 from plait.report.payload import Payload
@@ -90,6 +90,7 @@ def _body(
         *of_calls[:1],
         _tasks(analysis, payload),
         computing_section(analysis),
+        counters_section(analysis),
         *of_calls[1:],
         balance_section(analysis, payload),
         *_messages(analysis, payload),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sections of the page about samples: which functions compute between calls, and who calls them."""
+"""Sections of the page about computing: functions by samples, and what counters counted in regions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from html import escape
 import polars as pl
 
 from plait._units import format_count, format_share, format_time
+from plait.measures.counted import counted
 from plait.measures.samples import Box, SampleMeasures, call_tree, deepest
 from plait.plots import palette
 from plait.report.analysis import Analysis
@@ -104,3 +105,43 @@ def _regions(measures: SampleMeasures) -> str:
         told = ", ".join(f"{name} {100 * share:.0f} %" for name, share in top)
         rows.append([escape(str(region)), format_time(time), f'<span class="left">{escape(told)}</span>'])
     return "<br>" + table("In each region", ("region", "computing", "functions"), rows) if rows else ""
+
+
+_HEADS = {
+    "instructions_a_cycle": "instructions a cycle",
+    "misses_a_thousand": "misses of 1000 instructions",
+    "task-clock": "task-clock (processor time)",
+}
+
+
+def counters_section(analysis: Analysis) -> str:
+    found = counted(analysis.run)
+    if not found.height:
+        return ""
+    columns = [name for name in found.columns if name not in ("name", "count", "time_ns")]
+    rows = [
+        [
+            escape(row["name"]),
+            f"{row['count']:,}",
+            format_time(row["time_ns"]),
+            *(_counted(name, row[name]) for name in columns),
+        ]
+        for row in found.head(_ROWS_MAX).iter_rows(named=True)
+    ]
+    heads = ("region", "times", "time", *(_HEADS.get(name, name) for name in columns))
+    return figure(
+        "counted",
+        "What was counted in each region",
+        "Sums over all ranks and threads. A region counts what the regions inside it do, too. Few "
+        "instructions a cycle with many misses: the region waits for memory.",
+        f'<div class="plot">{table("By region", heads, rows)}</div>',
+        plain=True,
+    )
+
+
+def _counted(name: str, value: float | None) -> str:
+    if value is None:
+        return "–"
+    if name == "task-clock":
+        return format_time(value)
+    return f"{value:.2f}" if name in _HEADS else f"{int(value):,}"
