@@ -83,7 +83,8 @@ def _symbols(data: bytes) -> tuple[list[int], list[int], list[str]]:
         kind = symbols["info"] & 15
         is_function = (kind == _FUNCTION) | (kind == _FUNCTION_CHOSEN_AT_START)
         symbols = symbols[is_function & (symbols["section"] != 0) & (symbols["size"] > 0)]
-        # Of several names for one function, the first.
+        # Of several names for one function, a global one: compilers add local ones.
+        symbols = symbols[np.argsort(symbols["info"] >> 4 != 1, kind="stable")]
         symbols = symbols[np.unique(symbols["at"], return_index=True)[1]]
         text = data[strings[4] : strings[4] + strings[5]]
         names = [_text(text, int(at)) for at in symbols["name"]]

@@ -13,10 +13,18 @@ from types import MappingProxyType
 
 from plait import _build
 from plait import _launcher as launcher
+from plait._errors import PlaitError
 from plait._files import write_text
 from plait._preload import Target, preloading, program_in
 from plait._sites import resolve_sites
 from plait.commands.run import Ending, Place, make_run_folder, say, shown, supervise, write_facts
+
+
+#: Those of src/plait/record/counters.cpp.
+COUNTERS = (
+    *("instructions", "cycles", "cache-references", "cache-misses", "branches", "branch-misses"),
+    *("task-clock", "page-faults", "context-switches"),
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,7 @@ def record(
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> int:
     """Returns the command's exit status. `behind`: libraries to preload between the recorder and MPI."""
+    _require_counters(wishes.counters)
     target = Target.of(command, wishes.mpi, wishes.launcher)
     recorder = _build.library_for(_build.RECORDER, target.wanted())
     program = Path(program_in(command) or command[0]).name
@@ -64,6 +73,14 @@ def record(
     if not (wishes.quiet and ending.is_good and made):
         _tell(Path(command[0]).name, folder, made, ending)
     return ending.exit_status
+
+
+def _require_counters(names: str | None) -> None:
+    for name in (names or "").split(",") if names else ():
+        if name not in COUNTERS:
+            raise PlaitError(
+                f"there is no counter {name!r}; give some of {', '.join(COUNTERS)}, separated by commas"
+            )
 
 
 def _folders(folder: Path) -> list[Path]:
