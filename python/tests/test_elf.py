@@ -82,7 +82,9 @@ def test_damaged_files_are_read_as_far_as_they_go(library: Path, tmp_path: Path,
     at = random.integers(6, data.size, 200 if seed % 2 else 4)
     data[at] = random.integers(0, 256, at.size)
     damaged = tmp_path / "damaged"
-    damaged.write_bytes(data[: int(random.integers(1, data.size))].tobytes() if seed % 3 else data.tobytes())
+    damaged.write_bytes(
+        data[: int(random.integers(1, data.size))].tobytes() if seed % 3 else data.tobytes()
+    )
     code = read_code(damaged)
     code.function_at(0x1100)
     code.start_of(0x1100)

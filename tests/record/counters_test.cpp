@@ -36,7 +36,8 @@ TEST(Counters, with_an_unknown_name_are_refused_with_all_names) {
     (void)wanted("instructions,flops");
     FAIL() << "there is no such counter";
   } catch (const Error& error) {
-    EXPECT_NE(std::string{error.what()}.find("'flops'; there are instructions, cycles"), std::string::npos) << error.what();
+    EXPECT_NE(std::string{error.what()}.find("'flops'; there are instructions, cycles"), std::string::npos)
+        << error.what();
   }
   ::unsetenv("PLAIT_RECORD_COUNTERS");
 }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/base/error.hpp"
+
 #include "record/run.hpp"
 
 namespace plait::record::region_counters_test {
@@ -47,9 +48,8 @@ TEST(UsageRecords, are_those_of_each_thread) {
   ASSERT_EQ(run.ranks.size(), 1U);
   const trace::RankTrace& rank = run.ranks[0];
   for (const char* const name : {"processor time", "waiting for a core", "involuntary switches", "cores allowed"}) {
-    const auto found = std::ranges::count_if(rank.counts, [&](const auto& count) {
-      return rank.name(trace::Role::counter, count.event.counter) == name;
-    });
+    const auto found = std::ranges::count_if(
+        rank.counts, [&](const auto& count) { return rank.name(trace::Role::counter, count.event.counter) == name; });
     EXPECT_EQ(found, 2) << name;  // the main thread, and one that called MPI
   }
 }

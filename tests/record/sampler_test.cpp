@@ -44,7 +44,9 @@ class Samplers : public testing::TestWithParam<decltype(SamplerOptions::open)> {
       GTEST_SKIP() << "samples are not permitted here: error " << errno;
     }
   }
-  [[nodiscard]] static SamplerOptions options() { return {.interval = std::chrono::milliseconds{1}, .open = GetParam()}; }
+  [[nodiscard]] static SamplerOptions options() {
+    return {.interval = std::chrono::milliseconds{1}, .open = GetParam()};
+  }
 };
 
 TEST_P(Samplers, find_the_function_that_computes_and_its_caller) {
@@ -57,7 +59,8 @@ TEST_P(Samplers, find_the_function_that_computes_and_its_caller) {
                       return;
                     }
                     ++of_function;
-                    of_caller += sample.path.size() > 1 && sample.path[1] > caller && sample.path[1] < caller + 64 ? 1 : 0;
+                    of_caller +=
+                        sample.path.size() > 1 && sample.path[1] > caller && sample.path[1] < caller + 64 ? 1 : 0;
                     is_enough = of_function >= 20;
                   },
                   options()};

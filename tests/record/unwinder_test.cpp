@@ -99,8 +99,9 @@ TEST(Unwinder, ends_at_the_end_of_the_stack_that_it_is_given) {
   std::array<std::uintptr_t, 8> callers{};
   Unwinder unwinder;
   // A damaged frame pointer, and a stack pointer beyond the bytes.
-  EXPECT_EQ(unwinder.find_callers({.instruction = 16, .stack = stack.begin, .frame = ~std::uintptr_t{7}}, stack, callers),
-            0U);
+  EXPECT_EQ(
+      unwinder.find_callers({.instruction = 16, .stack = stack.begin, .frame = ~std::uintptr_t{7}}, stack, callers),
+      0U);
   EXPECT_EQ(unwinder.find_callers({.instruction = here, .stack = stack.begin + 4096, .frame = 0}, stack, callers), 0U);
   EXPECT_EQ(unwinder.find_callers({.instruction = here, .stack = 0, .frame = 0}, {}, callers), 0U);
 }
@@ -119,8 +120,8 @@ TEST(Unwinder, survives_any_stack) {
       const std::uint64_t random = next() >> 33U;
       word = random % 3 == 0 ? code + random % 4096 : random % 3 == 1 ? begin + random % sizeof words : random;
     }
-    const std::size_t found = unwinder.find_callers({.instruction = code + next() % 512, .stack = begin, .frame = words[0]},
-                                                    stack, callers);
+    const std::size_t found =
+        unwinder.find_callers({.instruction = code + next() % 512, .stack = begin, .frame = words[0]}, stack, callers);
     ASSERT_LE(found, callers.size());
   }
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program's file has of its functions: names with their sizes, and where functions start.
 
-The layout is that of the System V ABI (ELF, 64 bits, little-endian) and of .eh_frame_hdr in the Linux Standard Base.
+The layout is that of the System V ABI (ELF, 64 bits, little-endian) and of .eh_frame_hdr in the
+Linux Standard Base.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 _SYMBOL = np.dtype(
-    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("at", "<u8"), ("size", "<u8")]
+    [
+        ("name", "<u4"),
+        ("info", "u1"),
+        ("other", "u1"),
+        ("section", "<u2"),
+        ("at", "<u8"),
+        ("size", "<u8"),
+    ]
 )
 _SECTION_TYPES = {"symbols": 2, "exported": 11}
 _NOTES, _FRAME_TABLE = 4, 0x6474E550
@@ -118,5 +126,6 @@ def _frame_starts(data: bytes, parts: list[bytes]) -> npt.NDArray[np.int64]:
         (count,) = struct.unpack_from("<I", data, offset + 8)
         count = min(count, (size - 12) // 8, (len(data) - offset - 12) // 8)
         table = np.frombuffer(data, "<i4", 2 * count, offset + 12)
-        return table[::2].astype(np.int64) + address
+        starts: npt.NDArray[np.int64] = table[::2].astype(np.int64) + address
+        return starts
     return np.zeros(0, dtype=np.int64)

@@ -77,10 +77,11 @@ SHARES: dict[str, pl.DataType] = {
     "index": pl.Int64(),  # of the member, in the communicator
     "bytes_given": pl.Int64(),
 }
-#: Where threads were, in equal intervals of their processor time. `thread`: of the rank, from 0; `worker`:
-#: NO_WORKER if it never called the library. `site` has callers.
+#: Where threads were, in equal intervals of their processor time. `thread`: of the rank, from 0;
+#: `worker`: NO_WORKER if it never called the library. `site` has callers.
 SAMPLES = SCHEMA["sample"].columns
-#: What counters of the processor or kernel counted in a region or task: one has `region`, the other `task`.
+#: What counters of the processor or kernel counted in a region or task: one has `region`, the
+#: other `task`.
 COUNTS = SCHEMA["count"].columns
 DEPENDENCIES: dict[str, pl.DataType] = {
     "rank": pl.Int32(),

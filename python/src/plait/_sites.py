@@ -32,10 +32,12 @@ class _Line:
 def resolve_sites(folder: Path) -> dict[str, Told]:
     """Of the name of each place in a run: function, file and line, as far as they can be found out.
 
-    `caller`, of a call path: the name of its caller. `start`, of a function without a name: where it starts.
-    Lines need debug information in the program (-g); functions a symbol that has the place within its size.
-    A file that is not the one that ran, by its build id, is not asked: then there are the symbols that the
-    loader knew.
+    `caller`, of a call path: the name of its caller. `start`, of a function without a name:
+    where it starts.
+    Lines need debug information in the program (-g); functions a symbol that has the place
+    within its size.
+    A file that is not the one that ran, by its build id, is not asked: then there are the
+    symbols that the loader knew.
     """
     lines = [line for path in sorted(folder.glob("sites-*.tsv")) for line in _read_lines(path)]
     ids = _build_ids(folder)

@@ -25,8 +25,8 @@ class CallPaths {
   explicit CallPaths(std::size_t depth);
 
   /// Returns the name of the path from a place that returns to `returns_to`. `frame`: of the MPI function, where the
-  /// frame pointer of its caller is stored; null if that is not known. Returns nothing if the path cannot be found. Costs
-  /// about 10 ns for each function.
+  /// frame pointer of its caller is stored; null if that is not known. Returns nothing if the path cannot be found.
+  /// Costs about 10 ns for each function.
   [[nodiscard]] trace::NameId find(Sites& sites, const std::uintptr_t* frame, const void* returns_to);
 
  private:

@@ -49,14 +49,13 @@ int open_counter(const CounterKind& kind) {
 }
 
 std::string why_not(const CounterKind& kind, int error) {
-  const char* const reason =
-      error == EACCES || error == EPERM ? "the kernel does not permit it (/proc/sys/kernel/perf_event_paranoid above 2)"
-      : error == ENOENT || error == EOPNOTSUPP || error == ENODEV
-          ? "this processor does not give it: a virtual machine often hides its counters"
-          : std::strerror(error);
-  return fmt::format("counter {}: {}; task-clock, page-faults and context-switches need no such support",
-                     kind.name,
-                     reason);
+  const char* const reason = error == EACCES || error == EPERM
+                                 ? "the kernel does not permit it (/proc/sys/kernel/perf_event_paranoid above 2)"
+                             : error == ENOENT || error == EOPNOTSUPP || error == ENODEV
+                                 ? "this processor does not give it: a virtual machine often hides its counters"
+                                 : std::strerror(error);
+  return fmt::format(
+      "counter {}: {}; task-clock, page-faults and context-switches need no such support", kind.name, reason);
 }
 
 }  // namespace
@@ -72,8 +71,9 @@ std::vector<CounterKind> counters_wanted() {
     if (known == known_counters.end()) {
       std::vector<std::string> names;
       std::ranges::transform(known_counters, std::back_inserter(names), &CounterKind::name);
-      throw Error{ErrorCode::bad_argument,
-                  fmt::format("PLAIT_RECORD_COUNTERS: there is no counter '{}'; there are {}", name, fmt::join(names, ", "))};
+      throw Error{
+          ErrorCode::bad_argument,
+          fmt::format("PLAIT_RECORD_COUNTERS: there is no counter '{}'; there are {}", name, fmt::join(names, ", "))};
     }
     kinds.push_back(*known);
   }

@@ -15,8 +15,8 @@ struct CounterKind {
   std::uint64_t number = 0;
 };
 
-/// Returns the counters that PLAIT_RECORD_COUNTERS requests, separated by commas; none if it is not set. Throws: `Error`
-/// with `bad_argument` for a name that is not known; it has all names.
+/// Returns the counters that PLAIT_RECORD_COUNTERS requests, separated by commas; none if it is not set. Throws:
+/// `Error` with `bad_argument` for a name that is not known; it has all names.
 [[nodiscard]] std::vector<CounterKind> counters_wanted();
 
 /// Counters of one thread, from its construction on. Threads: its own.

@@ -80,14 +80,15 @@ CodePlace find_code(const void* address) {
   if (::dladdr1(address, &symbol, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) == 0 || module == nullptr) {
     return {};
   }
-  CodePlace code{.path = path_of(module->l_name), .offset = std::bit_cast<std::uintptr_t>(address) - module->l_addr,
+  CodePlace code{.path = path_of(module->l_name),
+                 .offset = std::bit_cast<std::uintptr_t>(address) - module->l_addr,
                  .load_address = module->l_addr};
   // The C library does not name a symbol beyond its size; others name the nearest.
   const ElfW(Sym)* entry = nullptr;
   Dl_info again{};
-  const bool is_sized = ::dladdr1(address, &again, reinterpret_cast<void**>(const_cast<ElfW(Sym)**>(&entry)),
-                                  RTLD_DL_SYMENT) != 0 &&
-                        entry != nullptr;
+  const bool is_sized =
+      ::dladdr1(address, &again, reinterpret_cast<void**>(const_cast<ElfW(Sym)**>(&entry)), RTLD_DL_SYMENT) != 0 &&
+      entry != nullptr;
   const auto distance = std::bit_cast<std::uintptr_t>(address) - std::bit_cast<std::uintptr_t>(symbol.dli_saddr);
   if (symbol.dli_sname != nullptr && is_sized && distance < std::max<std::uint64_t>(entry->st_size, 1)) {
     code.symbol = symbol.dli_sname;

@@ -75,7 +75,8 @@ void Progress::Shared::run() const {
 }
 
 Progress::Progress(Pending& pending, std::function<bool()> poll, const ProgressOptions& options)
-    : pending_{pending}, thread_{"plait-progress", [shared = Shared{pending, std::move(poll), options}] { shared.run(); }} {}
+    : pending_{pending},
+      thread_{"plait-progress", [shared = Shared{pending, std::move(poll), options}] { shared.run(); }} {}
 
 Progress::~Progress() {
   stop();

@@ -101,7 +101,7 @@ struct RecordedThread {
   SiteCache sites;
   /// Of the thread that has it now; null if paths are not recorded.
   std::unique_ptr<CallPaths> call_paths;
-  std::vector<trace::SpanEvent> regions;  ///< That have begun.
+  std::vector<trace::SpanEvent> regions;       ///< That have begun.
   std::span<const CounterKind> counter_kinds;  ///< To count in regions.
   std::unique_ptr<RegionCounters> counters;    ///< Of the thread that has it now; opened by its first region.
   // The communicator used last, and the epoch in which it was found.
@@ -129,10 +129,8 @@ class RecordedThreads {
     RecordedThread* const thread = spare_.back();
     spare_.pop_back();
     const pid_t number = ::gettid();
-    thread->used = {.worker = thread->recorder.worker(),
-                    .thread = number,
-                    .start = recorder.now(),
-                    .at_start = usage_of(number)};
+    thread->used = {
+        .worker = thread->recorder.worker(), .thread = number, .start = recorder.now(), .at_start = usage_of(number)};
     thread->call_paths = std::move(call_paths);
     thread->counters.reset();
     thread->counter_kinds = counter_kinds_;

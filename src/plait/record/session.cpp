@@ -176,9 +176,7 @@ Session::Session(std::filesystem::path folder, Mpi found, std::uint32_t rank, st
     : mpi{found},
       recorder{clock, {.folder = folder, .rank = Rank{rank}, .rank_count = rank_count}},
       communicators{mpi, recorder.thread(WorkerId{0}, "main")},
-      sites{recorder,
-            folder / fmt::format("sites-{:04}.tsv", rank),
-            folder / fmt::format("modules-{:04}.tsv", rank)},
+      sites{recorder, folder / fmt::format("sites-{:04}.tsv", rank), folder / fmt::format("modules-{:04}.tsv", rank)},
       folder_{std::move(folder)} {}
 
 void Session::start() {
@@ -293,11 +291,10 @@ void Session::start_progress() {
 }
 
 void Session::start_samples() {
-  samples_ = start_recording_samples(
-      {.recorder = recorder,
-       .sites = sites,
-       .worker_of = [this](pid_t thread) { return threads_.worker_of(thread); },
-       .may_report = communicators.run_rank() == 0});
+  samples_ = start_recording_samples({.recorder = recorder,
+                                      .sites = sites,
+                                      .worker_of = [this](pid_t thread) { return threads_.worker_of(thread); },
+                                      .may_report = communicators.run_rank() == 0});
 }
 
 void Session::start_counters() noexcept {

@@ -132,7 +132,12 @@ Sites::Called Sites::called_from(std::uintptr_t address, const Called& caller) {
     text.erase(0, text.size() - trace::text_bytes_max);
   }
   called.name = recorder_.name(trace::Role::call_site, text);
-  sites_.add(fmt::format("{}\t{}\t0x{:x}\t{}\t{}\t{}\n", called.name.value(), place.path, place.offset, place.symbol, text,
+  sites_.add(fmt::format("{}\t{}\t0x{:x}\t{}\t{}\t{}\n",
+                         called.name.value(),
+                         place.path,
+                         place.offset,
+                         place.symbol,
+                         text,
                          caller.name ? fmt::to_string(caller.name.value()) : ""));
   return paths_.emplace(key, called).first->second;
 }

@@ -30,8 +30,8 @@ struct UsedThread {
   ThreadUsage at_start;
 };
 
-/// Records, with the thread recorder of the caller, what the kernel has counted for a thread since its start: "processor
-/// time" and "waiting for a core" in nanoseconds, "involuntary switches", "cores allowed".
+/// Records, with the thread recorder of the caller, what the kernel has counted for a thread since its start:
+/// "processor time" and "waiting for a core" in nanoseconds, "involuntary switches", "cores allowed".
 void record_usage(const UsedThread& used, trace::Recorder& recorder, trace::ThreadRecorder& records);
 
 }  // namespace plait::record

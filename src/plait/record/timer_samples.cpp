@@ -63,9 +63,9 @@ void on_signal(int /*signal*/, siginfo_t* info, void* context) noexcept {
   }
   const int error = errno;
   auto& ring = *static_cast<SampleRing*>(info->si_value.sival_ptr);
-  const std::uint64_t written = ring.written.load(std::memory_order_relaxed);             // only this thread writes it
-  if (written - ring.read.load(std::memory_order_acquire) >= ring.slots.size()) {         // with release in drain()
-    ring.lost.fetch_add(1, std::memory_order_relaxed);                                    // a count by itself
+  const std::uint64_t written = ring.written.load(std::memory_order_relaxed);      // only this thread writes it
+  if (written - ring.read.load(std::memory_order_acquire) >= ring.slots.size()) {  // with release in drain()
+    ring.lost.fetch_add(1, std::memory_order_relaxed);                             // a count by itself
   } else {
     SampleRing::Slot& slot = ring.slots[written % ring.slots.size()];
     timespec now{};
@@ -110,8 +110,8 @@ class TimerSamples final : public SampleSource {
   ~TimerSamples() override { ::timer_delete(timer_); }
 
   void drain(const std::function<void(const RawSample&)>& take) override {
-    std::uint64_t read = ring_.read.load(std::memory_order_relaxed);               // only this thread writes it
-    const std::uint64_t written = ring_.written.load(std::memory_order_acquire);   // with release in on_signal()
+    std::uint64_t read = ring_.read.load(std::memory_order_relaxed);              // only this thread writes it
+    const std::uint64_t written = ring_.written.load(std::memory_order_acquire);  // with release in on_signal()
     for (; read != written; ++read) {
       const SampleRing::Slot& slot = ring_.slots[read % ring_.slots.size()];
       take({.time = slot.time,
@@ -136,8 +136,7 @@ std::unique_ptr<SampleSource> timer_samples(pid_t thread, nanoseconds interval) 
     errno = EBUSY;
     return nullptr;
   }
-  void* const memory =
-      ::mmap(nullptr, sizeof(SampleRing), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const memory = ::mmap(nullptr, sizeof(SampleRing), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     return nullptr;
   }

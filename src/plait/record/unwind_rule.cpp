@@ -194,7 +194,8 @@ class Row {
         code.unsigned_leb();
         break;
       default:
-        instruction >= 0x0C && instruction <= 0x0F ? define_base(instruction, code) : define_register(instruction, code);
+        instruction >= 0x0C && instruction <= 0x0F ? define_base(instruction, code)
+                                                   : define_register(instruction, code);
     }
   }
   void define_base(std::uint8_t instruction, Bytes& code) {

@@ -18,7 +18,8 @@ struct UnwindRule {
   std::uintptr_t instruction = 0;
   std::uintptr_t function_start = 0;  ///< 0 if unknown.
   std::int32_t offset = 0;
-  std::int32_t frame_saved_at = 0;  ///< Where the caller's frame pointer is stored, from the caller's frame; 0: unchanged.
+  std::int32_t frame_saved_at =
+      0;  ///< Where the caller's frame pointer is stored, from the caller's frame; 0: unchanged.
   bool is_frame_saved_at_frame = false;  ///< It is stored where the frame pointer points to, instead.
   Base base = Base::none;
 };

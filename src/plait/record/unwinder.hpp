@@ -27,8 +27,8 @@ struct StackBytes {
   [[nodiscard]] std::optional<std::uintptr_t> word(std::uintptr_t address) const noexcept;
 };
 
-/// Finds call paths from registers and a stack. Reads memory within the bytes of the stack only, so a damaged stack ends
-/// a path and nothing else. About 10 ns a frame, once its rule is known. Threads: one at a time.
+/// Finds call paths from registers and a stack. Reads memory within the bytes of the stack only, so a damaged stack
+/// ends a path and nothing else. About 10 ns a frame, once its rule is known. Threads: one at a time.
 class Unwinder {
  public:
   /// Stores return addresses, the innermost first, in `callers`; returns how many there are.

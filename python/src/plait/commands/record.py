@@ -19,7 +19,6 @@ from plait._preload import Target, preloading, program_in
 from plait._sites import resolve_sites
 from plait.commands.run import Ending, Place, make_run_folder, say, shown, supervise, write_facts
 
-
 #: Those of src/plait/record/counters.cpp.
 COUNTERS = (
     *("instructions", "cycles", "cache-references", "cache-misses", "branches", "branch-misses"),

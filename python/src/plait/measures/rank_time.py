@@ -54,7 +54,9 @@ def rank_times(run: Run, calls: CallMeasures) -> pl.DataFrame:
             (rest - pl.col("stalled_ns")).clip(0).alias("other_ns"),
         )
         .join(asleep_outside(run), on="rank", how="left")
-        .with_columns(pl.min_horizontal(pl.col("asleep_ns").fill_null(0), "outside_ns").alias("asleep_ns"))
+        .with_columns(
+            pl.min_horizontal(pl.col("asleep_ns").fill_null(0), "outside_ns").alias("asleep_ns")
+        )
         .with_columns((pl.col("outside_ns") - pl.col("asleep_ns")).alias("computing_ns"))
         .select("rank", *PARTS)
     )

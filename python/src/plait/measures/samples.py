@@ -29,8 +29,9 @@ class SampleMeasures:
     #: rank, worker, thread, time_ns, site; in_call: during a call of its thread; waited_for: meanwhile,
     #: another rank waited in a call for this one; region: index into Run.span_kinds, -1 = in none.
     samples: pl.DataFrame
-    #: Of computing, that is outside of calls, by function: function, self_ns (in it), total_ns (in it and
-    #: what it calls), waited_ns (of self_ns: while another rank waited for this one), self_share; most first.
+    #: Of computing, that is outside of calls, by function: function, self_ns (in it), total_ns
+    #: (in it and what it calls), waited_ns (of self_ns: while another rank waited for this one),
+    #: self_share; most first.
     by_function: pl.DataFrame
     #: The same by region and function: region, function, self_ns, share (of the region).
     by_region: pl.DataFrame
@@ -83,7 +84,8 @@ def _is_waited_for(samples: pl.DataFrame, waits: pl.DataFrame) -> Mask:
 
 
 def _regions(run: Run) -> Ints:
-    """The innermost span of each sample; of a thread that does not call, that of its rank's first thread."""
+    """The innermost span of each sample; of a thread that does not call, that of its rank's
+    first thread."""
     rank, worker = run.samples["rank"].to_numpy(), run.samples["worker"].to_numpy().copy()
     time = run.samples["time_ns"].to_numpy()
     worker[worker == events.NO_WORKER] = 0
@@ -102,7 +104,9 @@ def _regions(run: Run) -> Ints:
     return found
 
 
-def _by_function(computing: pl.DataFrame, paths: Sequence[Sequence[Site]], interval_ns: float) -> pl.DataFrame:
+def _by_function(
+    computing: pl.DataFrame, paths: Sequence[Sequence[Site]], interval_ns: float
+) -> pl.DataFrame:
     own: dict[str, int] = {}
     waited: dict[str, int] = {}
     whole: dict[str, int] = {}
@@ -149,7 +153,10 @@ def _by_region(
         .with_columns((pl.col("self_ns") / pl.col("self_ns").sum().over("region")).alias("share"))
     )
     return found.sort(
-        pl.col("self_ns").sum().over("region"), "region", "self_ns", "function",
+        pl.col("self_ns").sum().over("region"),
+        "region",
+        "self_ns",
+        "function",
         descending=[True, False, True, False],
     )
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the kernel let threads run: processor time beside time, waiting for a core, involuntary switches."""
+"""How the kernel let threads run: processor time beside time, waiting for a core, involuntary
+switches."""
 
 from __future__ import annotations
 
@@ -21,32 +22,40 @@ _ASLEEP_WORTH = 0.05
 
 
 def thread_usage(run: Run) -> pl.DataFrame:
-    """A row for each thread that called: rank, worker, start_ns, length_ns, running_ns, waiting_ns (ready to
-    run, while others had the cores), switches (involuntary), cores (on which it may run). Recordings before
-    0.2.0 have none."""
+    """A row for each thread that called: rank, worker, start_ns, length_ns, running_ns,
+    waiting_ns (ready to
+    run, while others had the cores), switches (involuntary), cores (on which it may run).
+    Recordings before 0.2.0 have none."""
     names = dict(enumerate(run.counter_kinds))
     counter = pl.col("counter").cast(pl.Int64).replace_strict(names, default="", return_dtype=pl.String)
     found = run.counts.filter((pl.col("region") < 0) & (pl.col("task") < 0)).with_columns(counter)
-    return found.group_by("rank", "worker", "start_ns").agg(
-        (pl.col("end_ns").max() - pl.col("start_ns").min()).alias("length_ns"),
-        *(
-            pl.col("value").filter(pl.col("counter") == name).sum().cast(pl.Int64).alias(column)
-            for name, column in _COUNTERS.items()
-        ),
-    ).sort("rank", "worker", "start_ns")
+    return (
+        found.group_by("rank", "worker", "start_ns")
+        .agg(
+            (pl.col("end_ns").max() - pl.col("start_ns").min()).alias("length_ns"),
+            *(
+                pl.col("value").filter(pl.col("counter") == name).sum().cast(pl.Int64).alias(column)
+                for name, column in _COUNTERS.items()
+            ),
+        )
+        .sort("rank", "worker", "start_ns")
+    )
 
 
 def asleep_outside(run: Run) -> pl.DataFrame:
-    """rank, asleep_ns: for how long its threads at least slept outside of calls, waiting for other threads or
-    for files. Sleep in calls is not known: all time in calls counts as such as far as there was sleep."""
-    usage = thread_usage(run).with_columns(
+    """rank, asleep_ns: for how long its threads at least slept outside of calls, waiting for
+    other threads or
+    for files. Sleep in calls is not known: all time in calls counts as such as far as there was
+    sleep.""" usage = thread_usage(run).with_columns(
         (pl.col("length_ns") - pl.col("running_ns") - pl.col("waiting_ns")).clip(0).alias("asleep_ns")
     )
     calls = run.calls.filter(pl.col("class") != events.CALL_BEGUN_COLLECTIVE)
     inside = calls.group_by("rank", "worker").agg(
         (pl.col("end_ns") - pl.col("start_ns")).sum().alias("in_calls_ns")
     )
-    known = usage.filter(pl.col("running_ns") > 0).group_by("rank", "worker").agg(pl.col("asleep_ns").sum())
+    known = (
+        usage.filter(pl.col("running_ns") > 0).group_by("rank", "worker").agg(pl.col("asleep_ns").sum())
+    )
     return (
         known.join(inside, on=["rank", "worker"], how="left")
         .with_columns((pl.col("asleep_ns") - pl.col("in_calls_ns").fill_null(0)).clip(0))
@@ -57,8 +66,8 @@ def asleep_outside(run: Run) -> pl.DataFrame:
 
 
 def find_core_trouble(run: Run) -> list[str]:
-    """Sentences on more threads than cores, and on sleep that the calls do not show. The first of these comes
-    before all else: times of threads that have no core are not those of the program."""
+    """Sentences on more threads than cores, and on sleep that the calls do not show. The first
+    of these comes before all else: times of threads that have no core are not those of the program."""
     usage = thread_usage(run)
     whole = int(usage["length_ns"].sum())
     if not whole:
@@ -100,7 +109,7 @@ def _asleep(run: Run, whole: int) -> list[str]:
         return []
     rank, most = asleep.sort("asleep_ns", descending=True).row(0)
     return [
-        f"Threads slept outside of calls for at least {format_share(total, whole)} of the time (rank {rank} "
-        f"most, {format_time(most)}): they waited for other threads of their rank, or for files. That is "
-        "no computing of theirs"
+        f"Threads slept outside of calls for at least {format_share(total, whole)} of the time "
+        f"(rank {rank} most, {format_time(most)}): they waited for other threads of their rank, or for "
+        "files. That is no computing of theirs"
     ]

@@ -170,5 +170,7 @@ def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
         )
     matched = match_messages(run.messages)
     lonely = unmatched_messages(run.messages)
-    run = replace(run, notices=(*find_core_trouble(run), *run.notices, *find_trouble(run, matched, lonely)))
+    run = replace(
+        run, notices=(*find_core_trouble(run), *run.notices, *find_trouble(run, matched, lonely))
+    )
     return Analysis(folder, run, matched, lonely, step)

@@ -38,7 +38,7 @@ def computing_section(analysis: Analysis) -> str:
         f"{format_time(measures.interval_ns)} of a thread's processor time.{lost} A box is a function, "
         "as wide as the time in it and in what it calls; below it is what it calls, above it who calls "
         "it. Point at a box for numbers, click to widen it. <b>Waited for</b>: "
-        "meanwhile, another rank waited in a call for this one. To make that faster helps the whole run.",
+        "meanwhile, another rank waited in a call for this one. To make that faster helps the run.",
         f'<div class="plot">{inside}</div>',
         plain=True,
     )
@@ -63,7 +63,8 @@ def _shape(box: Box, colour: str, whole: int, interval_ns: float) -> str:
     tip = "\n".join(
         [
             f"{box.function}  ({box.module})",
-            f"with what it calls: {format_time(box.width * interval_ns)}, {format_share(box.width, whole)}",
+            f"with what it calls: {format_time(box.width * interval_ns)}, "
+            f"{format_share(box.width, whole)}",
             f"itself: {format_time(box.own * interval_ns)}, {format_share(box.own, whole)}",
             f"waited for: {format_share(box.waited, box.width)} of that",
         ]
@@ -99,11 +100,15 @@ def _functions(measures: SampleMeasures) -> str:
 
 def _regions(measures: SampleMeasures) -> str:
     rows = []
-    for (region,), own in list(measures.by_region.group_by("region", maintain_order=True))[:_REGIONS_MAX]:
+    for (region,), own in list(measures.by_region.group_by("region", maintain_order=True))[
+        :_REGIONS_MAX
+    ]:
         time = float(own["self_ns"].sum())
         top = own.head(_IN_REGION_MAX).select("function", "share").iter_rows()
         told = ", ".join(f"{name} {100 * share:.0f} %" for name, share in top)
-        rows.append([escape(str(region)), format_time(time), f'<span class="left">{escape(told)}</span>'])
+        rows.append(
+            [escape(str(region)), format_time(time), f'<span class="left">{escape(told)}</span>']
+        )
     return "<br>" + table("In each region", ("region", "computing", "functions"), rows) if rows else ""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +49,8 @@ def write_run(run: Run, folder: Path, schema: Schema = SCHEMA) -> None:
         write_file(folder / f"rank-{rank:04d}.plt", lambda file, data=data: file.write(data))  # type: ignore[misc]
     told = {}
     for path in run.sites:
-        for site, caller in pairwise([path, *path.callers, None]):
+        whole = [path, *path.callers]
+        for site, caller in zip(whole, [*whole[1:], None], strict=True):
             entry = _told(site, caller)
             if any(entry.values()):
                 told[site.place] = entry
