@@ -10,10 +10,10 @@ from plait._events import Run
 
 def counted(run: Run) -> pl.DataFrame:
     """A row for each region or kind of task: name, count (of them), time_ns, a column for each
-    counter, and
-    where they were counted: instructions_a_cycle, misses_a_thousand (cache misses of a thousand
-    instructions). Sums over all ranks, the longest first; nested regions count in the outer
-    ones, too.""" named = run.counts.filter((pl.col("region") >= 0) | (pl.col("task") >= 0))
+    counter, and where they were counted: instructions_a_cycle, misses_a_thousand (cache misses of
+    a thousand instructions). Sums over all ranks, the longest first; nested regions count in the outer
+    ones, too."""
+    named = run.counts.filter((pl.col("region") >= 0) | (pl.col("task") >= 0))
     if not named.height:
         return pl.DataFrame(schema={"name": pl.String, "count": pl.Int64, "time_ns": pl.Int64})
     regions, kinds = dict(enumerate(run.span_kinds)), dict(enumerate(run.kinds))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the kernel let threads run: processor time beside time, waiting for a core, involuntary
-switches."""
+"""How the kernel let threads run: processor time, waiting for a core, involuntary switches."""
 
 from __future__ import annotations
 
@@ -23,8 +22,8 @@ _ASLEEP_WORTH = 0.05
 
 def thread_usage(run: Run) -> pl.DataFrame:
     """A row for each thread that called: rank, worker, start_ns, length_ns, running_ns,
-    waiting_ns (ready to
-    run, while others had the cores), switches (involuntary), cores (on which it may run).
+    waiting_ns (ready to run, while others had the cores), switches (involuntary), cores (on which
+    it may run).
     Recordings before 0.2.0 have none."""
     names = dict(enumerate(run.counter_kinds))
     counter = pl.col("counter").cast(pl.Int64).replace_strict(names, default="", return_dtype=pl.String)
@@ -46,7 +45,8 @@ def asleep_outside(run: Run) -> pl.DataFrame:
     """rank, asleep_ns: for how long its threads at least slept outside of calls, waiting for
     other threads or
     for files. Sleep in calls is not known: all time in calls counts as such as far as there was
-    sleep.""" usage = thread_usage(run).with_columns(
+    sleep."""
+    usage = thread_usage(run).with_columns(
         (pl.col("length_ns") - pl.col("running_ns") - pl.col("waiting_ns")).clip(0).alias("asleep_ns")
     )
     calls = run.calls.filter(pl.col("class") != events.CALL_BEGUN_COLLECTIVE)

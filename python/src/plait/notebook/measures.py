@@ -93,7 +93,8 @@ class Measures:
     @property
     def computing(self) -> pl.DataFrame:
         """A row for each function that was sampled outside of calls: time in it, and with what
-        it calls.""" return self._table("computing")
+        it calls."""
+        return self._table("computing")
 
     @property
     def computing_by_region(self) -> pl.DataFrame:
