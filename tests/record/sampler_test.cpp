@@ -54,7 +54,7 @@ TEST_P(Samplers, find_the_function_that_computes_and_its_caller) {
   const auto caller = std::bit_cast<std::uintptr_t>(&call_compute);
   std::atomic<int> of_function = 0;
   std::atomic<int> of_caller = 0;
-  Sampler sampler{[&](const Sample& sample) {
+  Sampler sampler{[&](const ThreadSample& sample) {
                     if (sample.path[0] != function) {
                       return;
                     }
@@ -73,7 +73,7 @@ TEST_P(Samplers, find_the_function_that_computes_and_its_caller) {
 TEST_P(Samplers, find_threads_that_begin_later) {
   const pid_t own = ::gettid();
   std::atomic<int> of_others = 0;
-  Sampler sampler{[&](const Sample& sample) {
+  Sampler sampler{[&](const ThreadSample& sample) {
                     of_others += sample.thread != own ? 1 : 0;
                     is_enough = of_others >= 5;
                   },
@@ -90,7 +90,7 @@ TEST_P(Samplers, give_times_of_the_monotonic_clock_that_rise) {
   bool is_rising = true;
   int count = 0;
   const pid_t own = ::gettid();
-  Sampler sampler{[&](const Sample& sample) {
+  Sampler sampler{[&](const ThreadSample& sample) {
                     if (sample.thread == own) {
                       is_rising = is_rising && sample.time >= last;
                       last = sample.time;
@@ -105,7 +105,7 @@ TEST_P(Samplers, give_times_of_the_monotonic_clock_that_rise) {
 }
 
 TEST_P(Samplers, leave_a_forked_child_alone) {
-  Sampler sampler{[&](const Sample&) {}, options()};
+  Sampler sampler{[&](const ThreadSample&) {}, options()};
   const pid_t child = ::fork();
   if (child == 0) {
     ::_exit(sampler.stop() ? 0 : 1);

@@ -210,8 +210,7 @@ VARIABLES = (
         "PLAIT_RECORD_COUNTERS",
         Readers.preloaded,
         "what is counted in the regions of the program",
-        "instructions, cycles, cache-references, cache-misses, branches, branch-misses, task-clock, "
-        "page-faults, context-switches; several separated by commas",
+        "names that plait record --help lists, separated by commas",
         "nothing",
         "instructions,cycles",
         "plait record --counters",

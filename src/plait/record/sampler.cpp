@@ -59,7 +59,7 @@ bool is_of_plait(pid_t thread) {
 }  // namespace
 
 struct Sampler::Shared {
-  Shared(std::function<void(const Sample&)> taken, const SamplerOptions& with)
+  Shared(std::function<void(const ThreadSample&)> taken, const SamplerOptions& with)
       : take{std::move(taken)}, options{with} {}
 
   void run() noexcept;
@@ -69,7 +69,7 @@ struct Sampler::Shared {
     ended.notify_all();
   }
 
-  std::function<void(const Sample&)> take;
+  std::function<void(const ThreadSample&)> take;
   SamplerOptions options;
   std::atomic<std::uint64_t> lost = 0;
   std::mutex mutex;  ///< Guards `is_over`.
@@ -146,7 +146,7 @@ void Sampler::Shared::run() noexcept {
   threads_.clear();
 }
 
-Sampler::Sampler(std::function<void(const Sample&)> take, const SamplerOptions& options)
+Sampler::Sampler(std::function<void(const ThreadSample&)> take, const SamplerOptions& options)
     : shared_{std::make_shared<Shared>(std::move(take), options)} {
   if (options.open(::gettid(), options.interval) == nullptr) {
     throw std::system_error{errno, std::generic_category(), "threads cannot be sampled"};

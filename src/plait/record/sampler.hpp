@@ -15,7 +15,7 @@
 namespace plait::record {
 
 /// Where a thread was, with the call path.
-struct Sample {
+struct ThreadSample {
   nanoseconds time{};  ///< Of the machine's monotonic clock.
   pid_t thread = 0;
   std::uint32_t thread_number = 0;  ///< In the order in which threads were found, from 0.
@@ -37,7 +37,7 @@ class Sampler {
  public:
   /// `take` is called with each sample, on the sampler's thread. Throws: std::system_error if the calling thread cannot
   /// be sampled, or the sampler's thread cannot be created.
-  Sampler(std::function<void(const Sample&)> take, const SamplerOptions& options);
+  Sampler(std::function<void(const ThreadSample&)> take, const SamplerOptions& options);
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
   /// As `stop`.

@@ -24,7 +24,7 @@ nanoseconds shift_of(const trace::Recorder& recorder) {
 RecordedSamples::RecordedSamples(SampledRecording recording, const SamplerOptions& options)
     : recording_{std::move(recording)},
       records_{recording_.recorder.thread(WorkerId{}, "sampler")},
-      sampler_{[this, shift = shift_of(recording_.recorder), every = options.interval](const Sample& sample) {
+      sampler_{[this, shift = shift_of(recording_.recorder), every = options.interval](const ThreadSample& sample) {
                  records_.sample({.of_worker = recording_.worker_of(sample.thread),
                                   .thread = sample.thread_number,
                                   .time = sample.time + shift,

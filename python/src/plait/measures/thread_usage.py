@@ -42,10 +42,9 @@ def thread_usage(run: Run) -> pl.DataFrame:
 
 
 def asleep_outside(run: Run) -> pl.DataFrame:
-    """rank, asleep_ns: for how long its threads at least slept outside of calls, waiting for
-    other threads or
-    for files. Sleep in calls is not known: all time in calls counts as such as far as there was
-    sleep."""
+    """rank, asleep_ns: for how long its threads at least slept outside of calls, waiting for other
+    threads or for files. Sleep in calls is not known: as far as threads slept, they did so in calls
+    first."""
     usage = thread_usage(run).with_columns(
         (pl.col("length_ns") - pl.col("running_ns") - pl.col("waiting_ns")).clip(0).alias("asleep_ns")
     )
