@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <atomic>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <new>
+#include <span>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <ucontext.h>

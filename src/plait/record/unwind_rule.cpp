@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 #include <link.h>
+#include <span>
 
 namespace plait::record {
 namespace {
