@@ -104,6 +104,12 @@ SUMS: dict[str, pl.DataType] = {
 #: The windows of a profile on each rank: each once.
 WINDOWS = SCHEMA["window"].columns
 PROFILE_STATES = SCHEMA["profile_state"].columns
+#: Where threads were, in equal intervals of their processor time. `thread`: of the rank, from 0;
+#: `worker`: NO_WORKER if it never called the library. `site` has callers.
+SAMPLES = SCHEMA["sample"].columns
+#: What counters of the processor or kernel counted in a region or task: one has `region`, the
+#: other `task`.
+COUNTS = SCHEMA["count"].columns
 DEPENDENCIES: dict[str, pl.DataType] = {
     "rank": pl.Int32(),
     "graph": pl.Int64(),
@@ -116,6 +122,12 @@ def empty(schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
     return pl.DataFrame(schema=dict(schema))
 
 
+#: In the words for a place; a path may have more.
+_CALLERS_SHOWN_MAX = 4
+#: The first functions of a program or thread: their callers, in the C library, explain no cost.
+_OUTERMOST = ("main", "MAIN__", "start_thread")
+
+
 @dataclass(frozen=True)
 class Site:
     """Where in the program something was called."""
@@ -124,13 +136,34 @@ class Site:
     function: str | None = None
     file: str | None = None
     line: int | None = None
+    start: str | None = None  # of a function without a name: module+0xOFFSET of where it starts
+    #: Of a call path: the call of its function, the call of that one's, and so on. They have none.
+    callers: tuple[Site, ...] = ()
+
+    @property
+    def function_name(self) -> str:
+        """For a reader; of a function without a name, where it starts."""
+        return _short(self.function) if self.function is not None else self.start or _plain(self.place)
+
+    @property
+    def path(self) -> tuple[Site, ...]:
+        """This one and its callers, up to the program's first function."""
+        whole = (self, *self.callers)
+        ends = [index for index, one in enumerate(whole) if one.function_name in _OUTERMOST]
+        return whole[: ends[-1] + 1] if ends else whole
 
     def __str__(self) -> str:
         if self.file is not None:
             where = PurePath(self.file).name + ("" if self.line is None else f":{self.line}")
         else:
-            where = self.place
-        return where if self.function is None else f"{_short(self.function)} ({where})"
+            where = _plain(self.place)
+        own = where if self.function is None else f"{_short(self.function)} ({where})"
+        return own + "".join(f" < {one.function_name}" for one in self.path[1 : 1 + _CALLERS_SHOWN_MAX])
+
+
+def _plain(place: str) -> str:
+    """Without the number of its call path."""
+    return place.partition("~")[0]
 
 
 def _short(function: str) -> str:
@@ -166,6 +199,8 @@ class Run:
     shares: pl.DataFrame = field(default_factory=lambda: empty(SHARES))
     open_regions: pl.DataFrame = field(default_factory=lambda: empty(OPEN_REGIONS))
     engines: pl.DataFrame = field(default_factory=lambda: empty(ENGINES))
+    samples: pl.DataFrame = field(default_factory=lambda: empty(SAMPLES))
+    counts: pl.DataFrame = field(default_factory=lambda: empty(COUNTS))
     #: What plait's engine sent and received for a program that `plait accelerate` ran. `number`,
     #: `function` and `site`: of the call that posted it; number 0: none, as of a collective's blocks.
     engine_messages: pl.DataFrame = field(default_factory=lambda: empty(MESSAGES))

@@ -11,10 +11,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from plait import _build
-from plait.commands.record import resolve_sites
+from plait import _build, read_run
+from plait._sites import resolve_sites
+from plait.measures.calls import calls_within, parallel_window
+from plait.measures.samples import measure_samples
+from plait.measures.wait_states import WAITS
 
 _PROGRAM = """
 #include <mpi.h>
@@ -107,3 +111,53 @@ def test_sites_of_modules_that_are_gone_keep_the_symbol_that_the_loader_knew(tmp
     sites = resolve_sites(tmp_path)
     assert sites["libx.so+0x10"]["function"] in ("a::b()", "_ZN1a1bEv")
     assert sites["libx.so+0x20"] == {"function": None, "file": None, "line": None}
+
+
+_COMPUTES = """
+#include <mpi.h>
+#include <stdlib.h>
+volatile double sum;
+__attribute__((noinline)) static void kernel(int n) { for (int i = 1; i < n; ++i) sum += 1.0 / i; }
+__attribute__((noinline)) static void solve(double seconds) {
+  double start = MPI_Wtime();
+  while (MPI_Wtime() - start < seconds) kernel(100000);
+  MPI_Barrier(MPI_COMM_WORLD);
+  sum += 1;
+}
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  solve(0.5);
+  solve(0.2);
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def test_samples_name_what_computes_and_paths_what_calls(program: tuple[str, Path]) -> None:
+    mpi, folder = program
+    (folder / "computes.c").write_text(_COMPUTES)
+    subprocess.run([f"mpicc.{mpi}", "-O2", "-g", "-o", "computes", "computes.c"], cwd=folder, check=True)
+    options = ("--name", "sampled", "--sample", 500, "--call-path", 3)
+    done = record(*options, "--", f"mpiexec.{mpi}", "-n", 1, "./computes", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    run = read_run(folder / "runs" / "sampled")
+    if not run.samples.height:
+        assert "no samples" in done.stderr
+        pytest.skip(done.stderr)
+    measures = measure_samples(run, calls_within(run, parallel_window(run)), pl.DataFrame(schema=WAITS))
+    functions = dict(measures.by_function.select("function", "self_share").iter_rows())
+    assert functions["kernel"] > 0.5
+    assert measures.by_function["function"][0] == "kernel"
+    paths = {tuple(one.function_name for one in run.sites[site].path) for site in run.samples["site"]}
+    assert ("kernel", "solve", "main") in paths
+    barriers = {run.sites[site] for site in run.calls["site"] if run.sites[site].function == "solve"}
+    assert {site.callers[0].line for site in barriers} == {14, 15}
+
+
+def test_an_unknown_counter_is_refused(tmp_path: Path) -> None:
+    done = record("--counters", "flops", "--", "true", cwd=tmp_path)
+    assert done.returncode != 0
+    assert "there is no counter 'flops'; give some of instructions, cycles" in done.stderr
+    done = record("--sample", 0, "--", "true", cwd=tmp_path)
+    assert done.returncode == 2

@@ -43,7 +43,7 @@ class Call {
     thread_state.is_inside = true;
     event_.what = what;
     event_.function = name_of(function);
-    event_.site = thread_.sites.find(session.sites, slot);
+    event_.site = site_of(session.sites, slot);
     event_.number = session.take_numbers(numbers);
   }
   Call(const Call&) = delete;
@@ -107,6 +107,14 @@ class Call {
   }
 
  private:
+  [[nodiscard]] trace::NameId site_of(Sites& sites, const void* const* slot) {
+    const CodeAddress& code = thread_.sites.find(sites, slot);
+    if (thread_.call_paths == nullptr || !code.site) [[likely]] {
+      return code.site;
+    }
+    const trace::NameId path = thread_.call_paths->find(sites, thread_state.frame, code.address);
+    return path ? path : code.site;
+  }
   /// Whether MPI makes progress in a call of this kind: not if it only posts or queries.
   [[nodiscard]] bool is_waiting() const noexcept {
     using enum trace::CallClass;

@@ -2,12 +2,8 @@
 #include "plait/record/progress.hpp"
 
 #include <algorithm>
-#include <csignal>
-#include <ctime>
 #include <sys/prctl.h>
-#include <system_error>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 
 namespace plait::record {
@@ -18,7 +14,7 @@ using SystemClock = std::chrono::steady_clock;
 
 /// A poll that took longer than this has moved data, which MPI does not report.
 constexpr nanoseconds busy_poll_min{3000};
-constexpr std::time_t stop_seconds_max = 1;
+constexpr std::chrono::seconds stop_time_max{1};
 
 }  // namespace
 
@@ -52,7 +48,6 @@ struct Progress::Shared {
 };
 
 void Progress::Shared::run() const {
-  pthread_setname_np(pthread_self(), "plait-progress");
   prctl(PR_SET_TIMERSLACK, 1UL);  // else Linux adds 50 us to each sleep
   nanoseconds period = options.period_min;
   std::uint64_t entries = pending.entry_count();
@@ -80,45 +75,19 @@ void Progress::Shared::run() const {
 }
 
 Progress::Progress(Pending& pending, std::function<bool()> poll, const ProgressOptions& options)
-    : shared_{std::make_shared<Shared>(Shared{pending, std::move(poll), options})}, process_{getpid()} {
-  auto own = std::make_unique<std::shared_ptr<Shared>>(shared_);
-  const auto main = [](void* argument) -> void* {
-    const std::unique_ptr<std::shared_ptr<Shared>> theirs{static_cast<std::shared_ptr<Shared>*>(argument)};
-    (*theirs)->run();
-    return nullptr;
-  };
-  sigset_t all;
-  sigfillset(&all);  // signals are for threads of the program
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setsigmask_np(&attributes, &all);
-  const int error = pthread_create(&thread_, &attributes, main, own.get());
-  pthread_attr_destroy(&attributes);
-  if (error != 0) {
-    throw std::system_error{error, std::generic_category(), "the progress thread cannot be created"};
-  }
-  own.release();  // NOLINT(bugprone-unused-return-value): the thread has it
-  is_running_ = true;
-}
+    : pending_{pending},
+      thread_{"plait-progress", [shared = Shared{pending, std::move(poll), options}] { shared.run(); }} {}
 
 Progress::~Progress() {
   stop();
 }
 
 bool Progress::stop() noexcept {
-  if (!is_running_ || getpid() != process_) {
+  if (!thread_.is_running()) {
     return true;
   }
-  is_running_ = false;
-  shared_->pending.finish();
-  timespec until{};
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_sec += stop_seconds_max;
-  if (pthread_timedjoin_np(thread_, nullptr, &until) == 0) {
-    return true;
-  }
-  pthread_detach(thread_);
-  return false;
+  pending_.finish();
+  return thread_.await_end(stop_time_max);
 }
 
 }  // namespace plait::record

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <pthread.h>
-#include <sys/types.h>
 
 #include "plait/base/clock.hpp"
+#include "plait/record/own_thread.hpp"
 #include "plait/record/pending.hpp"
 
 namespace plait::record {
@@ -41,12 +39,10 @@ class Progress {
   bool stop() noexcept;
 
  private:
-  struct Shared;  ///< Owned by both thread and object.
+  struct Shared;  ///< Of the thread, which may outlive the object.
 
-  std::shared_ptr<Shared> shared_;
-  pid_t process_;  ///< The process of the thread.
-  pthread_t thread_ = 0;
-  bool is_running_ = false;
+  Pending& pending_;
+  OwnThread thread_;
 };
 
 }  // namespace plait::record

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <sys/types.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -14,9 +18,12 @@
 #include <mpi.h>
 
 #include "plait/base/clock.hpp"
+#include "plait/record/call_paths.hpp"
 #include "plait/record/communicators.hpp"
 #include "plait/record/profile.hpp"
+#include "plait/record/region_counters.hpp"
 #include "plait/record/sites.hpp"
+#include "plait/record/thread_usage.hpp"
 #include "plait/trace/recorder.hpp"
 
 namespace plait::record {
@@ -86,8 +93,16 @@ struct RecordedThread {
       if (windows() != nullptr) {
         windows()->region_begins(regions.back().name, now, recorder);
       }
+      if (!counter_kinds.empty() && counters == nullptr) {
+        counters = std::make_unique<RegionCounters>(counter_kinds, trace);
+      }
+      if (counters != nullptr) {
+        counters->begin();
+      }
     } catch (const std::exception&) {
       regions.clear();  // the ends of these are ignored
+      counters.reset();
+      counter_kinds = {};
     }
   }
   /// Records the region that has begun last, if there is one: it may have begun before the recording.
@@ -99,6 +114,9 @@ struct RecordedThread {
       }
       if (windows() != nullptr) {
         windows()->region_ends(regions.back().name, now, recorder);
+      }
+      if (counters != nullptr) {
+        counters->end(regions.back(), recorder);
       }
       regions.pop_back();
     }
@@ -128,10 +146,15 @@ struct RecordedThread {
 
   trace::ThreadRecorder& recorder;
   Profile* profile;
+  UsedThread used;         ///< `RecordedThreads` guards it.
   trace::CallEvent polls;  ///< Not written yet.
   bool has_polls = false;
   SiteCache sites;
-  std::vector<trace::SpanEvent> regions;  ///< That have begun.
+  /// Of the thread that has it now; null if paths are not recorded.
+  std::unique_ptr<CallPaths> call_paths;
+  std::vector<trace::SpanEvent> regions;       ///< That have begun.
+  std::span<const CounterKind> counter_kinds;  ///< To count in regions.
+  std::unique_ptr<RegionCounters> counters;    ///< Of the thread that has it now; opened by its first region.
   // The communicator used last, and the epoch in which it was found.
   std::uint64_t communicator_handle = 0;
   std::uint32_t communicator_epoch = 0;
@@ -149,12 +172,19 @@ class RecordedThreads {
 
   /// Returns one for a new thread: that of an ended thread, if there is one.
   [[nodiscard]] RecordedThread& take(trace::Recorder& recorder) {
+    auto call_paths = call_path_depth_ > 1 ? std::make_unique<CallPaths>(call_path_depth_) : nullptr;
     const std::lock_guard lock{mutex_};
     if (spare_.empty()) {
-      return append(recorder, threads_.empty() ? "main" : fmt::format("thread {}", threads_.size()));
+      spare_.push_back(&append(recorder, threads_.empty() ? "main" : fmt::format("thread {}", threads_.size())));
     }
     RecordedThread* const thread = spare_.back();
     spare_.pop_back();
+    const pid_t number = ::gettid();
+    thread->used = {
+        .worker = thread->recorder.worker(), .thread = number, .start = recorder.now(), .at_start = usage_of(number)};
+    thread->call_paths = std::move(call_paths);
+    thread->counters.reset();
+    thread->counter_kinds = counter_kinds_;
     return *thread;
   }
   /// Returns one for a thread that is to come.
@@ -162,10 +192,44 @@ class RecordedThreads {
     const std::lock_guard lock{mutex_};
     return append(recorder, name);
   }
-  /// Returns that of an ended thread.
-  void give_back(RecordedThread& thread) noexcept {
+  /// Lets all threads count in their regions. Before the program has regions, at most once.
+  void count(std::vector<CounterKind> kinds) {
     const std::lock_guard lock{mutex_};
+    counter_kinds_ = std::move(kinds);
+    for (const auto& one : threads_) {
+      one->counter_kinds = counter_kinds_;
+    }
+  }
+  /// Records what the kernel counted for the threads that have not ended, with the thread recorder of the caller. Does
+  /// nothing when memory is lacking.
+  void write_usage(trace::Recorder& recorder, trace::ThreadRecorder& records) const noexcept {
+    const std::lock_guard lock{mutex_};
+    try {
+      for (const auto& one : threads_) {
+        if (one->used.thread != 0) {
+          record_usage(one->used, recorder, records);
+        }
+      }
+    } catch (const std::exception&) {
+      // The rest of the recording is as good without.
+    }
+  }
+  /// Returns the number of a thread of the kernel; the largest number if it has not called MPI.
+  [[nodiscard]] std::uint16_t worker_of(pid_t thread) const {
+    const std::lock_guard lock{mutex_};
+    const auto known = std::ranges::find(threads_, thread, [](const auto& one) { return one->used.thread; });
+    return known != threads_.end() ? (*known)->recorder.worker() : std::numeric_limits<std::uint16_t>::max();
+  }
+  /// Returns that of an ended thread.
+  void give_back(RecordedThread& thread, trace::Recorder& recorder) noexcept {
+    const std::lock_guard lock{mutex_};
+    try {
+      record_usage(thread.used, recorder, thread.recorder);
+    } catch (const std::exception&) {
+      // The rest of the recording is as good without.
+    }
     thread.write_polls();
+    thread.used.thread = 0;
     spare_.push_back(&thread);
   }
 
@@ -176,7 +240,9 @@ class RecordedThreads {
   }
 
   std::unique_ptr<Profile> profile_;
-  std::mutex mutex_;  ///< Guards all below.
+  std::vector<CounterKind> counter_kinds_;
+  const std::size_t call_path_depth_ = call_path_wanted();
+  mutable std::mutex mutex_;  ///< Guards all below.
   std::vector<std::unique_ptr<RecordedThread>> threads_;
   std::vector<RecordedThread*> spare_;
 };

@@ -171,7 +171,7 @@ void leave_thread(void* thread) noexcept {
   if (Session* session = active.load(std::memory_order_acquire)) {  // with release in start()
     auto& ended = *static_cast<RecordedThread*>(thread);
     ended.end_regions(session->now());
-    session->threads_.give_back(ended);
+    session->threads_.give_back(ended, session->recorder);
   }
 }
 
@@ -194,7 +194,7 @@ Session::Session(std::filesystem::path folder, Mpi found, std::uint32_t rank, st
     : mpi{found},
       recorder{clock, recorder_options(folder, rank, rank_count)},
       communicators{mpi, recorder.thread(WorkerId{0}, "main")},
-      sites{recorder, folder / fmt::format("sites-{:04}.tsv", rank)},
+      sites{recorder, folder / fmt::format("sites-{:04}.tsv", rank), folder / fmt::format("modules-{:04}.tsv", rank)},
       folder_{std::move(folder)},
       threads_{is_profile_wanted() ? std::make_unique<Profile>(recorder, wanted_windows()) : nullptr} {}
 
@@ -242,7 +242,9 @@ void Session::start() {
     // A forked child must not write into the parent's file.
     ::pthread_atfork(nullptr, nullptr, [] { active.store(nullptr, std::memory_order_relaxed); });
     ::pthread_setspecific(thread_key, thread_state.thread);
+    session->start_counters();
     active.store(session, std::memory_order_release);  // with acquire in recording()
+    session->start_samples();
   }
   thread_state.is_inside = false;
 }
@@ -287,6 +289,7 @@ void Session::compare_clocks() {
 
 void Session::note_unfinished() noexcept {
   resume();
+  threads_.write_usage(recorder, thread().recorder);
   thread().write_polls();
   thread().end_regions(now());
   requests.for_each([&](const PostedOperation& operation) {
@@ -327,6 +330,25 @@ void Session::start_progress() {
   });
 }
 
+void Session::start_samples() {
+  samples_ = start_recording_samples({.recorder = recorder,
+                                      .sites = sites,
+                                      .worker_of = [this](pid_t thread) { return threads_.worker_of(thread); },
+                                      .may_report = communicators.run_rank() == 0});
+}
+
+void Session::start_counters() noexcept {
+  try {
+    std::vector<CounterKind> kinds = counters_wanted();
+    const ThreadCounters trial{kinds};
+    threads_.count(std::move(kinds));
+  } catch (const std::exception& trouble) {
+    if (communicators.run_rank() == 0) {
+      std::fprintf(stderr, "plait: nothing is counted: %s\n", trouble.what());
+    }
+  }
+}
+
 void Session::stop_progress() noexcept {
   if (progress_ != nullptr && !progress_->stop()) {
     std::fprintf(stderr, "plait: the progress thread does not end; MPI may report errors\n");
@@ -338,6 +360,7 @@ void Session::finish() {
     return;
   }
   stop_progress();
+  samples_.reset();
   progress_.reset();
   note_unfinished();
   compare_clocks();
@@ -351,6 +374,7 @@ void Session::finish() {
 void Session::break_off() noexcept {
   if (!is_over_.exchange(true)) {
     stop_progress();
+    samples_.reset();
     note_unfinished();
   }
 }

@@ -19,6 +19,7 @@
 #include "plait/record/progress.hpp"
 #include "plait/record/recorded_thread.hpp"
 #include "plait/record/requests.hpp"
+#include "plait/record/samples.hpp"
 #include "plait/record/sites.hpp"
 #include "plait/trace/meta.hpp"
 #include "plait/trace/recorder.hpp"
@@ -131,6 +132,8 @@ class Session {
  private:
   Session(std::filesystem::path folder, Mpi found, std::uint32_t rank, std::uint32_t rank_count);
 
+  void start_counters() noexcept;
+  void start_samples();
   void compare_clocks();
   void stop_progress() noexcept;
   void note_unfinished() noexcept;
@@ -143,6 +146,7 @@ class Session {
   std::atomic<nanoseconds::rep> paused_since_ = -1;
   std::unique_ptr<Progress> progress_;
   RecordedThreads threads_;
+  std::unique_ptr<RecordedSamples> samples_;
 
   friend void leave_thread(void* thread) noexcept;
 };
@@ -154,6 +158,8 @@ struct ThreadState {
   RecordedThread* thread = nullptr;
   /// Whether the thread is inside a recorded call: calls by the MPI library are not recorded.
   bool is_inside = false;
+  /// The frame of the MPI function that was called last.
+  const std::uintptr_t* frame = nullptr;
   const void* returns_to = nullptr;  ///< The return address, on processors that have it in a register.
 };
 /// Static thread-local storage, which is fast, and available to libraries that are loaded at the start.
@@ -169,6 +175,7 @@ extern constinit thread_local ThreadState thread_state [[gnu::tls_model("initial
 
 /// Returns the place of the return address of the function in which it is inlined.
 [[nodiscard, gnu::always_inline]] inline const void* const* return_slot() noexcept {
+  thread_state.frame = static_cast<const std::uintptr_t*>(__builtin_frame_address(0));
 #ifdef __x86_64__
   return static_cast<const void* const*>(__builtin_dwarf_cfa()) - 1;
 #else

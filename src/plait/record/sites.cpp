@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/record/sites.hpp"
 
-#include <climits>
-#include <dlfcn.h>
+#include <array>
+#include <bit>
 #include <fcntl.h>
-#include <link.h>
 #include <string_view>
 #include <unistd.h>
 #include <unwind.h>
@@ -28,16 +27,6 @@ std::string_view base_name(std::string_view path) {
 bool only_passes_on(std::string_view module_path) {
   const std::string_view name = base_name(module_path);
   return name.starts_with("libmpi") || name.starts_with("mca_") || name.starts_with("libmca_");
-}
-
-/// The loader's list has no path for the program itself.
-std::string path_of(const link_map& module) {
-  if (*module.l_name != '\0') {
-    return module.l_name;
-  }
-  std::array<char, PATH_MAX> target{};
-  const ssize_t length = ::readlink("/proc/self/exe", target.data(), target.size());
-  return length > 0 ? std::string{target.data(), static_cast<std::size_t>(length)} : std::string{"program"};
 }
 
 /// The frame after the one whose return address is in `slot`, for the unwinder.
@@ -71,15 +60,21 @@ std::ptrdiff_t distance_to_next(const void* const* slot) {
   return next.to_next;
 }
 
+/// The FNV-1a hash: the same on all ranks, though they number names differently.
+std::uint64_t hash_of(std::string_view text, std::uint64_t before) {
+  constexpr std::uint64_t start = 0xCBF2'9CE4'8422'2325;
+  constexpr std::uint64_t prime = 0x100'0000'01B3;
+  std::uint64_t hash = before != 0 ? before : start;
+  for (const char letter : text) {
+    hash = (hash ^ static_cast<std::uint8_t>(letter)) * prime;
+  }
+  return hash;
+}
+
 }  // namespace
 
-Sites::Sites(trace::Recorder& recorder, std::filesystem::path file) : recorder_{recorder}, path_{std::move(file)} {}
-
-Sites::~Sites() {
-  if (file_ >= 0) {
-    ::close(file_);
-  }
-}
+Sites::Sites(trace::Recorder& recorder, std::filesystem::path sites, std::filesystem::path modules)
+    : recorder_{recorder}, sites_{std::move(sites)}, modules_{std::move(modules)} {}
 
 CodeAddress Sites::look_up(const void* const* slot) {
   const std::lock_guard lock{mutex_};
@@ -105,41 +100,84 @@ std::string Sites::text(const void* address) const {
 CodeAddress Sites::learn(const void* const* slot) {
   CodeAddress code{.address = *slot};
   // The call instruction is before the return address.
-  const void* call = static_cast<const char*>(code.address) - 1;
-  Dl_info symbol{};
-  link_map* module = nullptr;
-  if (::dladdr1(call, &symbol, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) == 0 || module == nullptr) {
+  const auto call = std::bit_cast<std::uintptr_t>(code.address) - 1;
+  const CodePlace& place = place_of(call);
+  if (place.path.empty()) {
     return code;
   }
-  const std::string path = path_of(*module);
-  if (only_passes_on(path)) {
+  if (only_passes_on(place.path)) {
     code.to_next = distance_to_next(slot);
     if (code.to_next != 0) {
       return code;
     }
   }
-  const std::uint64_t offset = std::bit_cast<std::uintptr_t>(call) - module->l_addr;
-  code.site = name(path, offset, symbol.dli_sname);
+  code.site = called_from(call, {}).name;
   return code;
 }
 
-trace::NameId Sites::name(const std::string& module_path, std::uint64_t offset, const char* symbol) {
-  std::string text = fmt::format("{}+0x{:x}", base_name(module_path), offset);
+trace::NameId Sites::path(std::span<const std::uintptr_t> addresses) {
+  const std::lock_guard lock{mutex_};
+  Called called;
+  for (std::size_t i = addresses.size(); i-- > 0;) {
+    called = called_from(addresses[i], called);
+  }
+  return called.name;
+}
+
+Sites::Called Sites::called_from(std::uintptr_t address, const Called& caller) {
+  const auto key = std::pair{address, caller.name.value()};
+  if (const auto known = paths_.find(key); known != paths_.end()) {
+    return known->second;
+  }
+  const CodePlace& place = place_of(address);
+  if (place.path.empty() || paths_.size() >= known_max) {
+    return caller;
+  }
+  std::string text = fmt::format("{}+0x{:x}", base_name(place.path), place.offset);
+  Called called{.name = {}, .hash = hash_of(text, caller.hash)};
+  if (caller.name) {
+    text += fmt::format("~{:012x}", called.hash & 0xFFFF'FFFF'FFFF);
+  }
   if (text.size() > trace::text_bytes_max) {
     text.erase(0, text.size() - trace::text_bytes_max);
   }
-  const trace::NameId name = recorder_.name(trace::Role::call_site, text);
-  texts_.emplace(name.value(), text);
+  called.name = recorder_.name(trace::Role::call_site, text);
+  texts_.emplace(called.name.value(), text);
+  sites_.add(fmt::format("{}\t{}\t0x{:x}\t{}\t{}\t{}\n",
+                         called.name.value(),
+                         place.path,
+                         place.offset,
+                         place.symbol,
+                         text,
+                         caller.name ? fmt::to_string(caller.name.value()) : ""));
+  return paths_.emplace(key, called).first->second;
+}
+
+const CodePlace& Sites::place_of(std::uintptr_t address) {
+  const auto [place, is_new] = places_.try_emplace(address);
+  if (is_new) {
+    place->second = find_code(std::bit_cast<const void*>(address));
+    if (const std::string& path = place->second.path; !path.empty() && listed_.insert(path).second) {
+      modules_.add(fmt::format("{}\t0x{:x}\t{}\n", path, place->second.load_address, build_id_of(path)));
+    }
+  }
+  return place->second;
+}
+
+Sites::Lines::~Lines() {
+  if (file_ >= 0) {
+    ::close(file_);
+  }
+}
+
+void Sites::Lines::add(const std::string& line) {
   if (file_ < 0) {
     file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   }
-  const std::string line =
-      fmt::format("{}\t{}\t0x{:x}\t{}\n", name.value(), module_path, offset, symbol != nullptr ? symbol : "");
   if (file_ >= 0 && ::write(file_, line.data(), line.size()) < 0) {
-    // The trace still has module and offset of the site.
+    // The trace still has module and offset of each site.
     ::close(std::exchange(file_, -1));
   }
-  return name;
 }
 
 }  // namespace plait::record

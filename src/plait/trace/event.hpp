@@ -247,6 +247,31 @@ struct OpenRegionEvent {
   nanoseconds end{};  ///< When the thread, or the recording, ended.
 };
 
+/// Where a thread of the program was at a time, in equal intervals of its processor time (`plait record
+/// --sample`).
+struct SampleEvent {
+  /// Thread that was sampled, as in kind 3; 65535 = one that has not called MPI.
+  std::uint16_t of_worker = 0;
+  std::uint32_t thread = 0;  ///< Number of the thread, in the order in which threads were found, from 0.
+  nanoseconds time{};        ///< When.
+  NameId site;               ///< The function, with its callers; 0xFFFFFFFF = not known; of `Role::call_site`.
+  nanoseconds interval{};    ///< Processor time of the thread that the sample is for.
+};
+
+/// What a counter of the processor or of the kernel counted on a thread: during a region, a task, or from the
+/// thread's first call to its end or that of the recording. One record for each counter.
+struct CountEvent {
+  std::uint16_t of_worker = 0;  ///< Thread, as in kind 3.
+  NameId counter;               ///< The counter; of `Role::counter`.
+  NameId region;                ///< The region's name; 0xFFFFFFFF = of no region; of `Role::span`.
+  /// The task's kind; 0xFFFFFFFF = of no task. With neither it is of the thread; of `Role::task`.
+  NameId task;
+  nanoseconds start{};      ///< Start of what was counted.
+  nanoseconds end{};        ///< Its end.
+  std::uint64_t value = 0;  ///< What was counted.
+  std::uint64_t id = 0;     ///< Task id, as in kind 3; 0 = of no task.
+};
+
 /// Of a profile (`plait record --profile`): calls or messages that agree in place, peer and size class, counted.
 /// It changes while the run goes on; several with the same key add up. Two records of kind 19 follow.
 struct SumEvent {
@@ -310,6 +335,8 @@ struct RankEvents {
   std::vector<Recorded<CallEvent>> calls;
   std::vector<EngineEvent> engines;
   std::vector<Recorded<OpenRegionEvent>> open_regions;
+  std::vector<Recorded<SampleEvent>> samples;
+  std::vector<Recorded<CountEvent>> counts;
   std::vector<Recorded<SumEvent>> sums;
   std::vector<Recorded<WindowEvent>> windows;
   std::vector<Recorded<ProfileStateEvent>> profile_states;
@@ -324,6 +351,8 @@ struct RankEvents {
   void add(std::uint32_t thread, const CallEvent& event) { calls.push_back({thread, event}); }
   void add(std::uint32_t /*thread*/, const EngineEvent& event) { engines.push_back(event); }
   void add(std::uint32_t thread, const OpenRegionEvent& event) { open_regions.push_back({thread, event}); }
+  void add(std::uint32_t thread, const SampleEvent& event) { samples.push_back({thread, event}); }
+  void add(std::uint32_t thread, const CountEvent& event) { counts.push_back({thread, event}); }
   void add(std::uint32_t thread, const SumEvent& event) { sums.push_back({thread, event}); }
   void add(std::uint32_t thread, const WindowEvent& event) { windows.push_back({thread, event}); }
   void add(std::uint32_t thread, const ProfileStateEvent& event) { profile_states.push_back({thread, event}); }

@@ -24,6 +24,8 @@ template void ThreadRecorder::write(const CommunicatorEvent&) noexcept;
 template void ThreadRecorder::write(const SharesEvent&) noexcept;
 template void ThreadRecorder::write(const EngineEvent&) noexcept;
 template void ThreadRecorder::write(const OpenRegionEvent&) noexcept;
+template void ThreadRecorder::write(const SampleEvent&) noexcept;
+template void ThreadRecorder::write(const CountEvent&) noexcept;
 template void ThreadRecorder::write(const SumEvent&) noexcept;
 template void ThreadRecorder::write(const SumTimesEvent&) noexcept;
 template void ThreadRecorder::write(const WindowEvent&) noexcept;

@@ -31,6 +31,8 @@ class ThreadRecorder final : public RecordWriter {
   void shares(const SharesEvent& event) noexcept { record(event); }
   void engine(const EngineEvent& event) noexcept { record(event); }
   void open_region(const OpenRegionEvent& event) noexcept { record(event); }
+  void sample(const SampleEvent& event) noexcept { record(event); }
+  void count(const CountEvent& event) noexcept { record(event); }
   void sum(const SumEvent& event) noexcept { record(event); }
   /// One record for each 12 of `times`.
   void sum_times(const SumTimesEvent& event) noexcept { record(event); }

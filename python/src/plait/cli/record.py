@@ -20,6 +20,9 @@ Which MPI: the one that the program is linked with; of scripts, that of the laun
 that of mpicc or mpiexec on the path. The recorder for it is built at the first use into ~/.cache/plait,
 or ahead by plait build.
 
+Counters: instructions, cycles, cache-references, cache-misses, branches, branch-misses, which virtual
+machines often hide; task-clock, page-faults, context-switches.
+
 Launchers: mpirun, mpiexec, orterun, prterun, mpiexec.hydra, srun, flux run, aprun, jsrun, ibrun.
 
 Profiles: --profile keeps counts, sums and durations for each place, peer and size class in 2 MiB a
@@ -75,6 +78,34 @@ def record(
             help="With --profile: record each event in these windows, too.",
         ),
     ] = None,
+    call_path: Annotated[
+        int,
+        typer.Option(
+            "--call-path",
+            min=1,
+            max=32,
+            metavar="N",
+            help="Of each call, record the N innermost functions that led to it.",
+        ),
+    ] = 1,
+    counters: Annotated[
+        str | None,
+        typer.Option(
+            "--counters",
+            metavar="NAMES",
+            help="Count these in the program's regions, as 'instructions,cycles,cache-misses'.",
+        ),
+    ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            "--sample",
+            min=1,
+            max=10000,
+            metavar="HZ",
+            help="Also sample what each thread computes, this often in a second of its processor time.",
+        ),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Record what any MPI program does with MPI: C, C++, Fortran or Python, as it is.
@@ -96,6 +127,7 @@ def record(
       plait record --progress --name helped -- mpirun -n 4 ./my_program     (and compare)
 
       plait record --profile --window 10s/1000s -- mpirun -n 512 ./long_run
+      plait record --sample 100 -- mpirun -n 4 ./my_program     (and which functions compute)
 
       plait report runs/melt     (then)
     """
@@ -112,5 +144,8 @@ def record(
         window=window,
         quiet=quiet,
         launcher=launcher,
+        call_path=call_path,
+        counters=counters,
+        sample=sample,
     )
     raise typer.Exit(module.record(command, wishes))

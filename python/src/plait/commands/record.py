@@ -6,8 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -17,11 +16,14 @@ from plait import _launcher as launcher
 from plait._errors import PlaitError
 from plait._files import write_text
 from plait._preload import Target, preloading, program_in
+from plait._sites import resolve_sites
 from plait.commands.run import Ending, Place, make_run_folder, say, shown, supervise, write_facts
 
-#: Names of call sites are cut at the left to this many bytes (docs/reference/trace-format.md).
-_SITE_BYTES = 56
-_RESOLVE_S = 120
+#: Those of src/plait/record/counters.cpp.
+COUNTERS = (
+    *("instructions", "cycles", "cache-references", "cache-misses", "branches", "branch-misses"),
+    *("task-clock", "page-faults", "context-switches"),
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,9 @@ class Wishes:
     window: str | None = None
     quiet: bool = False
     launcher: str | None = None
+    call_path: int = 1
+    counters: str | None = None
+    sample: int | None = None  # a second of each thread's processor time
 
 
 def record(
@@ -46,6 +51,7 @@ def record(
     """Returns the command's exit status. `behind`: libraries to preload between the recorder and MPI."""
     if wishes.window is not None:
         require_window(wishes.window)
+    _require_counters(wishes.counters)
     target = Target.of(command, wishes.mpi, wishes.launcher)
     recorder = _build.library_for(_build.RECORDER, target.wanted())
     program = Path(program_in(command) or command[0]).name
@@ -57,6 +63,9 @@ def record(
         **({"PLAIT_RECORD_PROGRESS": "1"} if wishes.progress else {}),
         **({"PLAIT_RECORD_PROFILE": "1"} if wishes.profile else {}),
         **({"PLAIT_RECORD_WINDOW": wishes.window} if wishes.window is not None else {}),
+        **({"PLAIT_RECORD_CALL_PATH": str(wishes.call_path)} if wishes.call_path > 1 else {}),
+        **({"PLAIT_RECORD_COUNTERS": wishes.counters} if wishes.counters else {}),
+        **({"PLAIT_RECORD_SAMPLE": str(wishes.sample)} if wishes.sample else {}),
         **variables,
     }
     launched = target.with_exports(environment)
@@ -104,6 +113,14 @@ def _is_window(length: str, length_unit: str, period: str, period_unit: str) -> 
         return False
 
 
+def _require_counters(names: str | None) -> None:
+    for name in (names or "").split(",") if names else ():
+        if name not in COUNTERS:
+            raise PlaitError(
+                f"there is no counter {name!r}; give some of {', '.join(COUNTERS)}, separated by commas"
+            )
+
+
 def _folders(folder: Path) -> list[Path]:
     """Those of the programs that the command has started, RUN, RUN-2, ..., if they hold a trace."""
     numbered = [
@@ -112,67 +129,6 @@ def _folders(folder: Path) -> list[Path]:
         if re.fullmatch(re.escape(folder.name) + r"-\d+", other.name)
     ]
     return [run for run in (folder, *sorted(numbered)) if any(run.glob("rank-*.plt"))]
-
-
-# --- call sites -----------------------------------------------------------------------------------
-
-
-def resolve_sites(folder: Path) -> dict[str, dict[str, str | int | None]]:
-    """Of each call site's name in a run: function, file and line, as far as they can be found out.
-
-    Lines need debug information in the program (-g); functions a symbol. Without addr2line there are the
-    symbols that the loader knows.
-    """
-    modules: dict[str, dict[str, str]] = {}
-    for path in sorted(folder.glob("sites-*.tsv")):
-        for line in path.read_text(errors="replace").splitlines():
-            words = line.split("\t")
-            if len(words) == 4:
-                modules.setdefault(words[1], {})[words[2]] = words[3]
-    sites: dict[str, dict[str, str | int | None]] = {}
-    for module, offsets in modules.items():
-        lines = _lines_of(module, list(offsets))
-        names = _demangled([lines[offset][0] or symbol for offset, symbol in offsets.items()])
-        for (offset, _), name in zip(offsets.items(), names, strict=True):
-            _, file, number = lines[offset]
-            text = f"{Path(module).name}+{offset}".encode()[-_SITE_BYTES:].decode(errors="replace")
-            sites[text] = {"function": name or None, "file": file, "line": number}
-    return sites
-
-
-def _lines_of(module: str, offsets: list[str]) -> dict[str, tuple[str, str | None, int | None]]:
-    """Of each offset: the function's symbol or "", the file, the line."""
-    found: dict[str, tuple[str, str | None, int | None]] = dict.fromkeys(offsets, ("", None, None))
-    told = _filtered(["addr2line", "-f", "-e", module], offsets)
-    for offset, function, place in zip(offsets, told[::2], told[1::2], strict=False):
-        file, _, number = place.partition(" (")[0].rpartition(":")
-        found[offset] = (
-            "" if function == "??" else function,
-            None if file in ("", "??") else file,
-            int(number) if number.isdigit() and number != "0" else None,
-        )
-    return found
-
-
-def _demangled(names: list[str]) -> list[str]:
-    told = _filtered(["c++filt"], names)
-    return told if len(told) == len(names) else names
-
-
-def _filtered(command: list[str], lines: Iterable[str]) -> list[str]:
-    """What a program makes of lines; nothing when there is no such program, or it fails."""
-    try:
-        done = subprocess.run(
-            command,
-            input="".join(f"{line}\n" for line in lines),
-            capture_output=True,
-            text=True,
-            timeout=_RESOLVE_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    return done.stdout.splitlines() if done.returncode == 0 else []
 
 
 # --- the report ----------------------------------------------------------------------------------

@@ -30,7 +30,15 @@ GRACE_S = 10.0
 _POLL_S = 0.2
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: Files of a trace: what --force may remove, and nothing else.
-_OWN_FILES = ("meta.json", "rank-*.plt", "engine/rank-*.plt", "run.json", "sites-*.tsv", "sites.json")
+_OWN_FILES = (
+    "meta.json",
+    "rank-*.plt",
+    "engine/rank-*.plt",
+    "run.json",
+    "sites-*.tsv",
+    "modules-*.tsv",
+    "sites.json",
+)
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,16 @@ def _calls(run: Run) -> pl.DataFrame:
     return run.calls.with_columns(*_posting(run), _named("class", events.CALL_CLASSES))
 
 
+def _samples(run: Run) -> pl.DataFrame:
+    return run.samples.with_columns(_named("site", _places(run)))
+
+
+def _counts(run: Run) -> pl.DataFrame:
+    return run.counts.with_columns(
+        _named("counter", run.counter_kinds), _named("region", run.span_kinds), _named("task", run.kinds)
+    )
+
+
 def _engine_messages(run: Run) -> pl.DataFrame:
     return run.engine_messages.with_columns(_PROTOCOLS, *_posting(run))
 
@@ -104,6 +114,8 @@ EVENT_TABLES: dict[str, Callable[[Run], pl.DataFrame]] = {
     "spans": lambda run: run.spans.with_columns(_named("kind", run.span_kinds)),
     "poll_gaps": lambda run: run.gaps,
     "counters": lambda run: run.counters.with_columns(_named("kind", run.counter_kinds)),
+    "samples": _samples,
+    "counts": _counts,
     "graph_tasks": lambda run: run.graph_tasks.with_columns(_kinds(run), _ROLES),
     "graph_dependencies": lambda run: run.dependencies,
     "graph_runs": lambda run: run.graph_runs,

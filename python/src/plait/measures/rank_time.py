@@ -11,19 +11,21 @@ from plait import _events as events
 from plait._events import Run
 from plait.measures import profile
 from plait.measures.communication import CallMeasures
+from plait.measures.thread_usage import asleep_outside
 from plait.measures.wait_states import KIND_TEXTS
 
 #: Columns, in the order in which they are shown: computing, a wait state each, waiting for data that was
-#: ready to move before (`stalled_calls`), all other time in calls.
+#: ready to move before (`stalled_calls`), asleep outside of calls, all other time in calls.
 PARTS = (
     "computing_ns",
     *(f"wait_{kind}_ns" for kind in range(len(KIND_TEXTS))),
-    *("stalled_ns", "other_ns"),
+    *("stalled_ns", "asleep_ns", "other_ns"),
 )
 PART_TEXTS = (
     "computing (in no call)",
     *KIND_TEXTS,
     "data that was ready earlier",
+    "asleep outside of calls",
     "other time in calls",
 )
 
@@ -51,9 +53,14 @@ def rank_times(run: Run, calls: CallMeasures) -> pl.DataFrame:
         .with_columns(pl.col(*lost, "stalled_ns").fill_null(0))
         .with_columns(pl.min_horizontal("stalled_ns", rest.clip(0)).alias("stalled_ns"))
         .with_columns(
-            (pl.col("threads") * length - pl.col("in_calls_ns")).clip(0).alias("computing_ns"),
+            (pl.col("threads") * length - pl.col("in_calls_ns")).clip(0).alias("outside_ns"),
             (rest - pl.col("stalled_ns")).clip(0).alias("other_ns"),
         )
+        .join(asleep_outside(run), on="rank", how="left")
+        .with_columns(
+            pl.min_horizontal(pl.col("asleep_ns").fill_null(0), "outside_ns").alias("asleep_ns")
+        )
+        .with_columns((pl.col("outside_ns") - pl.col("asleep_ns")).alias("computing_ns"))
         .select("rank", *PARTS)
     )
 

@@ -61,4 +61,6 @@ def only_step(run: Run, step: int) -> Run:
         gaps=run.gaps.filter(meanwhile("start_ns", "end_ns")),
         calls=run.calls.filter(meanwhile("start_ns", "end_ns")),
         counters=run.counters.filter(meanwhile("time_ns", "time_ns")),
+        samples=run.samples.filter(meanwhile("time_ns", "time_ns")),
+        counts=run.counts.filter(meanwhile("start_ns", "end_ns")),
     )

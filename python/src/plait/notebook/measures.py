@@ -106,6 +106,22 @@ class Measures:
         return self._table("collectives")
 
     @property
+    def computing(self) -> pl.DataFrame:
+        """A row for each function that was sampled outside of calls: time in it, and with what
+        it calls."""
+        return self._table("computing")
+
+    @property
+    def computing_by_region(self) -> pl.DataFrame:
+        """A row for each region and function that was sampled in it."""
+        return self._table("computing-by-region")
+
+    @property
+    def counted(self) -> pl.DataFrame:
+        """A row for each region or kind of task: what counters counted in it."""
+        return self._table("counted")
+
+    @property
     def overlap(self) -> pl.DataFrame:
         """A row for each rank: time of transfers that was hidden, and that could have been."""
         return self._table("overlap")

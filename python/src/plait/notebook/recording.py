@@ -125,6 +125,16 @@ class Recording:
         return self._table("counters")
 
     @property
+    def samples(self) -> pl.DataFrame:
+        """A row for each sample of a thread (`plait record --sample`)."""
+        return self._table("samples")
+
+    @property
+    def counts(self) -> pl.DataFrame:
+        """A row for what one counter counted in a region or task (`plait record --counters`)."""
+        return self._table("counts")
+
+    @property
     def graph_tasks(self) -> pl.DataFrame:
         """A row for each task of a graph, each graph once."""
         return self._table("graph_tasks")

@@ -7,6 +7,8 @@ time get the colours that differ most.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars as pl
 
 from plait import _events as events
@@ -29,13 +31,15 @@ COMPUTING = "#B4C4D6"
 #: What a rank's time went into (measures.rank_time.PARTS): computing, wait states, other time in calls.
 RANK_TIME = (
     *(COMPUTING, "#D55E00", "#F0B04A", "#AA4499", "#D79BCB", "#882255", "#CC6677", "#6F7B88"),
-    *("#DDCC55", "#66B8D9"),
+    *("#DDCC55", "#DFE4EA", "#66B8D9"),
 )
 #: From little to much: of bytes and messages, and of waiting; on light ground and on dark.
 AMOUNTS = (*("#E3F1EE", "#BFE3D8", "#8CCBC6", "#52ABC0", "#2B83B5", "#215B9C", "#1E3476"),)
 AMOUNTS_DARK = (*("#17394B", "#1D5570", "#257A8F", "#3AA29C", "#73C79A", "#BFE59A", "#F7F7B0"),)
 WAITING = ("#EEF2F6", "#FBE3C4", "#F5B872", "#E88A2E", "#D55E00", "#8A3200")
 WAITING_DARK = ("#242D37", "#553A22", "#94531B", "#D9741A", "#F3A04A", "#FFE0B0")
+#: Computing that was sampled: in a function itself, in what it calls.
+SAMPLED, SAMPLED_CALLEES = "#5B7FA6", COMPUTING
 #: Overlap: achieved, possible but not achieved, not possible.
 OVERLAP = ("#228833", "#E69F00", "#C3CCD6")
 #: Of a collective: waiting for the last rank, what its bytes need, and what it takes beyond that.
@@ -98,6 +102,14 @@ def bar_colours(run: Run) -> list[str]:
     """Of all kinds of bars in lanes, in the order of report.lanes.bar_kinds."""
     spans = [span_colour(i) for i in range(len(run.span_kinds))]
     return [*kind_colours(run), *spans, GAP, SENT, RECEIVED, *function_colours(run)]
+
+
+def module_colours(names: Iterable[str]) -> dict[str, str]:
+    """A colour for each file of code, in the order in which they turn up; text can be read on them."""
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(name, _mix(_KINDS[len(found) % len(_KINDS)], 0.5))
+    return found
 
 
 def _mix(colour: str, shade: float) -> str:

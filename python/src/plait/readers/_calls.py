@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def read_sites(path: Path, places: Sequence[str], notices: list[str]) -> tuple[S
     if not isinstance(told, dict):
         notices.append(f"{path.name} is no JSON object; call sites are shown as addresses")
         told = {}
-    return tuple(_site(place, told.get(place)) for place in places)
+    return tuple(replace(_site(place, told), callers=_callers(place, told)) for place in places)
 
 
 def with_places(spans: Sequence[str], path: Path) -> tuple[str, ...]:
@@ -117,13 +118,32 @@ def with_places(spans: Sequence[str], path: Path) -> tuple[str, ...]:
     return tuple(places.get(name, name) for name in spans)
 
 
-def _site(place: str, told: Any) -> Site:
-    if not isinstance(told, dict):
+def _callers(place: str, told: dict[str, Any]) -> tuple[Site, ...]:
+    callers: list[Site] = []
+    known = {place}
+    while isinstance(entry := told.get(place), dict) and isinstance(entry.get("caller"), str):
+        place = entry["caller"]
+        if place in known:
+            break  # damage: a path ends
+        known.add(place)
+        callers.append(_site(place, told))
+    return tuple(callers)
+
+
+def _site(place: str, told: dict[str, Any]) -> Site:
+    entry = told.get(place)
+    if not isinstance(entry, dict):
         return Site(place)
-    function, file, line = (told.get(name) for name in ("function", "file", "line"))
+    line = entry.get("line")
+
+    def text(name: str) -> str | None:
+        found = entry.get(name)
+        return found if isinstance(found, str) and found else None
+
     return Site(
         place,
-        function if isinstance(function, str) and function else None,
-        file if isinstance(file, str) and file else None,
+        text("function"),
+        text("file"),
         line if isinstance(line, int) and line > 0 else None,
+        text("start"),
     )

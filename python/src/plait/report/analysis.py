@@ -13,7 +13,7 @@ import polars as pl
 from plait import _events as events
 from plait._errors import PlaitError
 from plait._events import Run
-from plait.measures.calls import parallel_window
+from plait.measures.calls import calls_within, parallel_window
 from plait.measures.collective_times import collective_groups
 from plait.measures.communication import CallMeasures, TrafficMeasures, measure_calls, measure_traffic
 from plait.measures.critical_path import path_shares, walk_paths
@@ -31,7 +31,9 @@ from plait.measures.network import Network, network_of
 from plait.measures.phases import phase_times
 from plait.measures.run_path import run_path, run_path_shares
 from plait.measures.profile import describe_profile
+from plait.measures.samples import SampleMeasures, measure_samples
 from plait.measures.steps import only_step, steps_of_run
+from plait.measures.thread_usage import find_core_trouble
 from plait.measures.trouble import find_trouble
 
 
@@ -138,6 +140,11 @@ class Analysis:
         return measure_calls(self.run, self.matched, self.parallel_ns)
 
     @cached_property
+    def samples(self) -> SampleMeasures:
+        """Of programs recorded with samples; else empty."""
+        return measure_samples(self.run, calls_within(self.run, self.parallel_ns), self.calls.waits)
+
+    @cached_property
     def traffic(self) -> TrafficMeasures:
         return measure_traffic(self.run, self.working_ns)
 
@@ -199,5 +206,13 @@ def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
         read = list(run.ranks_present)
         lonely = lonely.filter(pl.col("source").is_in(read) & pl.col("destination").is_in(read))
     about = describe_profile(run) if run.is_profile else []
-    run = replace(run, notices=(*run.notices, *about, *find_trouble(run, matched, lonely)))
+    run = replace(
+        run,
+        notices=(
+            *find_core_trouble(run),
+            *run.notices,
+            *about,
+            *find_trouble(run, matched, lonely),
+        ),
+    )
     return Analysis(folder, run, matched, lonely, step)

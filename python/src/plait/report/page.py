@@ -29,6 +29,7 @@ from plait.report.page_collectives import collectives_section
 from plait.report.page_particles import particle_phases_section
 from plait.report.page_path import run_path_section
 from plait.report.page_profile import class_time_section, durations_section, windows_section
+from plait.report.page_samples import computing_section, counters_section
 from plait.report.page_traffic import balance_section, matrix_section, sizes_section
 from plait.report.page_work import dead_time_section, kinds_section
 from plait.report.payload import Payload
@@ -43,6 +44,7 @@ _SCRIPTS = (
     "messages.js",
     "charts.js",
     "heatmap.js",
+    "icicle.js",
     "path.js",
     "graph.js",
     "main.js",
@@ -91,6 +93,8 @@ def _body(
         _findings(analysis),
         *of_calls[:1],
         _tasks(analysis, payload),
+        computing_section(analysis),
+        counters_section(analysis),
         *of_calls[1:2],
         collectives_section(analysis),
         *of_calls[2:],

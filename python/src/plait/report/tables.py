@@ -12,6 +12,7 @@ import polars as pl
 from plait import _events as events
 from plait._files import write_file
 from plait.measures import run_path
+from plait.measures.counted import counted
 from plait.measures.critical_path import RUN as RUNNING
 from plait.measures.critical_path import WHAT
 from plait.measures.rank_time import PART_TEXTS, PARTS, rank_times
@@ -134,6 +135,9 @@ REPORT_TABLES: dict[str, Callable[[Analysis], pl.DataFrame]] = {
     "waits": _waits,
     "collectives": lambda analysis: _named(analysis, analysis.collective_groups),
     "overlap": lambda analysis: analysis.calls.overlap_by_rank,
+    "computing": lambda analysis: analysis.samples.by_function,
+    "computing-by-region": lambda analysis: analysis.samples.by_region,
+    "counted": lambda analysis: counted(analysis.run),
     "matrix": lambda analysis: analysis.traffic.matrix,
     "matrix-collectives": lambda analysis: analysis.traffic.collectives,
     "message-sizes": lambda analysis: analysis.traffic.sizes,

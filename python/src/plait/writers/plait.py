@@ -47,13 +47,21 @@ def write_run(run: Run, folder: Path, schema: Schema = SCHEMA) -> None:
     for rank in run.ranks_present:
         data = _rank_bytes(run, rank, names, schema)
         write_file(folder / f"rank-{rank:04d}.plt", lambda file, data=data: file.write(data))  # type: ignore[misc]
-    told = {site.place: _told(site) for site in run.sites if site != Site(site.place)}
+    told = {}
+    for path in run.sites:
+        whole = [path, *path.callers]
+        for site, caller in zip(whole, [*whole[1:], None], strict=True):
+            entry = _told(site, caller)
+            if any(entry.values()):
+                told[site.place] = entry
     if told:
         write_text(folder / "sites.json", json.dumps(told, indent=1) + "\n")
 
 
-def _told(site: Site) -> dict[str, Any]:
-    return {"function": site.function, "file": site.file, "line": site.line}
+def _told(site: Site, caller: Site | None) -> dict[str, Any]:
+    told: dict[str, Any] = {"function": site.function, "file": site.file, "line": site.line}
+    told |= {"start": site.start} if site.start is not None else {}
+    return told | ({"caller": caller.place} if caller is not None else {})
 
 
 def _rank_bytes(run: Run, rank: int, names: Bytes, schema: Schema) -> bytes:

@@ -43,6 +43,8 @@ enum class Kind : std::uint8_t {
   shares = 13,
   engine = 14,
   open_region = 15,
+  sample = 16,
+  count = 17,
   sum = 18,
   sum_times = 19,
   window = 20,

@@ -34,6 +34,8 @@ using Records = RecordList<RecordOf<ChunkRecord, Kind::chunk>,
                            RecordOf<SharesEvent, Kind::shares>,
                            RecordOf<EngineEvent, Kind::engine>,
                            RecordOf<OpenRegionEvent, Kind::open_region>,
+                           RecordOf<SampleEvent, Kind::sample>,
+                           RecordOf<CountEvent, Kind::count>,
                            RecordOf<SumEvent, Kind::sum>,
                            RecordOf<SumTimesEvent, Kind::sum_times>,
                            RecordOf<WindowEvent, Kind::window>,
@@ -231,6 +233,30 @@ void describe(Record& record, OpenRegionEvent& event) {
   record.interval(event.start, event.end, true);
   record.worker(2);
   record.value(4, event.name);
+}
+
+template <class Record>
+void describe(Record& record, SampleEvent& event) {
+  record.begin("sample");
+  record.time(8, event.time);
+  record.duration(24, event.interval, "with a negative interval");
+  record.value(2, event.of_worker);
+  record.value(4, event.thread);
+  record.value(16, event.site);
+}
+
+template <class Record>
+void describe(Record& record, CountEvent& event) {
+  record.begin("count");
+  record.time(16, event.start);
+  record.time(24, event.end);
+  record.interval(event.start, event.end, true);
+  record.value(2, event.of_worker);
+  record.value(4, event.counter);
+  record.value(8, event.region);
+  record.value(12, event.task);
+  record.value(32, event.value);
+  record.value(40, event.id);
 }
 
 template <class Record>

@@ -124,6 +124,7 @@ plait.start = async function () {
     plait.attempt("rate", (figure) => new plait.CurvesPanel(figure, view, { curves: (panel) => plait.ratesInView(panel, messages), ticks: (high) => plait.ticks(0, high, 4), label: plait.rate, name: "data rate" }));
     plait.attempt("scatter", (figure) => { const panel = new plait.ScatterPanel(figure, messages); panel.paint(); return panel; });
   }
+  document.querySelectorAll(".icicle").forEach(plait.icicle);
   if (plait.data.gaps) plait.attempt("gaps", (figure) => { const panel = new plait.HistogramPanel(figure, plait.data.gaps); panel.paint(); return panel; });
   plait.data.counters.forEach((counter, i) => plait.attempt("counter-" + i, (figure) => {
     const whole = new plait.View(view.low, view.high);

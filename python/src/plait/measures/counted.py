@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What counters counted in each region and kind of task (`plait record --counters`)."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from plait._events import Run
+
+
+def counted(run: Run) -> pl.DataFrame:
+    """A row for each region or kind of task: name, count (of them), time_ns, a column for each
+    counter, and where they were counted: instructions_a_cycle, misses_a_thousand (cache misses of
+    a thousand instructions). Sums over all ranks, the longest first; nested regions count in the outer
+    ones, too."""
+    named = run.counts.filter((pl.col("region") >= 0) | (pl.col("task") >= 0))
+    if not named.height:
+        return pl.DataFrame(schema={"name": pl.String, "count": pl.Int64, "time_ns": pl.Int64})
+    regions, kinds = dict(enumerate(run.span_kinds)), dict(enumerate(run.kinds))
+    table = named.select(
+        pl.when(pl.col("region") >= 0)
+        .then(
+            pl.col("region").cast(pl.Int64).replace_strict(regions, default="", return_dtype=pl.String)
+        )
+        .otherwise(
+            pl.col("task").cast(pl.Int64).replace_strict(kinds, default="", return_dtype=pl.String)
+        )
+        .alias("name"),
+        pl.col("counter")
+        .cast(pl.Int64)
+        .replace_strict(dict(enumerate(run.counter_kinds)), default="", return_dtype=pl.String),
+        (pl.col("end_ns") - pl.col("start_ns")).alias("time_ns"),
+        pl.col("value").cast(pl.Int64),
+    )
+    sums = table.group_by("name", "counter").agg(
+        pl.len().cast(pl.Int64).alias("count"), pl.col("time_ns", "value").sum()
+    )
+    wide = sums.pivot("counter", index="name", values="value", sort_columns=True)
+    whole = sums.group_by("name").agg(pl.col("count", "time_ns").max())
+    found = whole.join(wide, on="name").sort("time_ns", "name", descending=[True, False])
+    if {"instructions", "cycles"} <= set(found.columns):
+        found = found.with_columns(
+            (pl.col("instructions") / pl.col("cycles")).alias("instructions_a_cycle")
+        )
+    if {"instructions", "cache-misses"} <= set(found.columns):
+        misses = 1000 * pl.col("cache-misses") / pl.col("instructions")
+        found = found.with_columns(misses.alias("misses_a_thousand"))
+    return found

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sections of the page about computing: functions by samples, and what counters counted in regions."""
+
+from __future__ import annotations
+
+from html import escape
+
+import polars as pl
+
+from plait._units import format_count, format_share, format_time
+from plait.measures.counted import counted
+from plait.measures.samples import Box, SampleMeasures, call_tree, deepest
+from plait.plots import palette
+from plait.report.analysis import Analysis
+from plait.report.bars import bar
+from plait.report.html import figure, legend, table
+
+_ROWS_MAX = 20
+_REGIONS_MAX = 12
+_IN_REGION_MAX = 3
+_MODULES_MAX = 8
+_ROW_PIXELS = 20
+#: Narrower boxes, as a share of all, cannot be seen.
+_NARROWEST = 0.001
+
+
+def computing_section(analysis: Analysis) -> str:
+    measures = analysis.samples
+    computing = measures.computing
+    if not computing.height:
+        return ""
+    lost = f" {format_count(measures.lost, 'sample')} were lost." if measures.lost else ""
+    inside = _tree(analysis, computing) + "<br>" + _functions(measures) + _regions(measures)
+    return figure(
+        "computing",
+        "What was computed between calls: " + _headline(measures),
+        f"{format_count(computing.height, 'sample')} outside of calls, one for each "
+        f"{format_time(measures.interval_ns)} of a thread's processor time.{lost} A box is a function, "
+        "as wide as the time in it and in what it calls; below it is what it calls, above it who calls "
+        "it. Point at a box for numbers, click to widen it. <b>Waited for</b>: "
+        "meanwhile, another rank waited in a call for this one. To make that faster helps the run.",
+        f'<div class="plot">{inside}</div>',
+        plain=True,
+    )
+
+
+def _headline(measures: SampleMeasures) -> str:
+    name, share = measures.by_function.select("function", "self_share").row(0)
+    return f"{format_share(share, 1)} in {escape(name)}"
+
+
+def _tree(analysis: Analysis, computing: pl.DataFrame) -> str:
+    boxes = call_tree(analysis.run, computing, _NARROWEST)
+    colours = palette.module_colours(box.module for box in boxes)
+    whole, interval = computing.height, analysis.samples.interval_ns
+    shapes = "".join(_shape(box, colours[box.module], whole, interval) for box in boxes)
+    height = (deepest(boxes) + 1) * _ROW_PIXELS
+    shown = [(colour, module) for module, colour in list(colours.items())[:_MODULES_MAX]]
+    return legend(shown) + f'<div class="icicle" style="height:{height}px">{shapes}</div>'
+
+
+def _shape(box: Box, colour: str, whole: int, interval_ns: float) -> str:
+    tip = "\n".join(
+        [
+            f"{box.function}  ({box.module})",
+            f"with what it calls: {format_time(box.width * interval_ns)}, "
+            f"{format_share(box.width, whole)}",
+            f"itself: {format_time(box.own * interval_ns)}, {format_share(box.own, whole)}",
+            f"waited for: {format_share(box.waited, box.width)} of that",
+        ]
+    )
+    tip = escape(tip, quote=True).replace("\n", "&#10;")
+    left, width = 100 * box.left / whole, 100 * box.width / whole
+    return (
+        f'<div data-tip="{tip}" data-left="{left:.4f}" data-width="{width:.4f}" style="'
+        f'top:{box.depth * _ROW_PIXELS}px;left:{left:.4f}%;width:{width:.4f}%;background:{colour}">'
+        f"{escape(box.function)}</div>"
+    )
+
+
+def _functions(measures: SampleMeasures) -> str:
+    found = measures.by_function
+    most = max(1e-9, float(found["total_ns"].to_numpy().max()))
+    colours = [palette.SAMPLED, palette.SAMPLED_CALLEES]
+    rows = [
+        [
+            escape(row["function"]),
+            bar([row["self_ns"] / most, (row["total_ns"] - row["self_ns"]) / most], colours),
+            format_time(row["self_ns"]),
+            f"{100 * row['self_share']:.1f} %",
+            format_time(row["total_ns"]),
+            format_share(row["waited_ns"], row["self_ns"]) if row["self_ns"] else "–",
+        ]
+        for row in found.head(_ROWS_MAX).iter_rows(named=True)
+    ]
+    more = f" (the first {_ROWS_MAX} of {found.height})" if found.height > _ROWS_MAX else ""
+    heads = ("function", "", "itself", "share", "with what it calls", "waited for")
+    return table(f"Functions{more}", heads, rows)
+
+
+def _regions(measures: SampleMeasures) -> str:
+    rows = []
+    for (region,), own in list(measures.by_region.group_by("region", maintain_order=True))[
+        :_REGIONS_MAX
+    ]:
+        time = float(own["self_ns"].sum())
+        top = own.head(_IN_REGION_MAX).select("function", "share").iter_rows()
+        told = ", ".join(f"{name} {100 * share:.0f} %" for name, share in top)
+        rows.append(
+            [escape(str(region)), format_time(time), f'<span class="left">{escape(told)}</span>']
+        )
+    return "<br>" + table("In each region", ("region", "computing", "functions"), rows) if rows else ""
+
+
+_HEADS = {
+    "instructions_a_cycle": "instructions a cycle",
+    "misses_a_thousand": "misses of 1000 instructions",
+    "task-clock": "task-clock (processor time)",
+}
+
+
+def counters_section(analysis: Analysis) -> str:
+    found = counted(analysis.run)
+    if not found.height:
+        return ""
+    columns = [name for name in found.columns if name not in ("name", "count", "time_ns")]
+    rows = [
+        [
+            escape(row["name"]),
+            f"{row['count']:,}",
+            format_time(row["time_ns"]),
+            *(_counted(name, row[name]) for name in columns),
+        ]
+        for row in found.head(_ROWS_MAX).iter_rows(named=True)
+    ]
+    heads = ("region", "times", "time", *(_HEADS.get(name, name) for name in columns))
+    return figure(
+        "counted",
+        "What was counted in each region",
+        "Sums over all ranks and threads. A region counts what the regions inside it do, too. Few "
+        "instructions a cycle with many misses: the region waits for memory.",
+        f'<div class="plot">{table("By region", heads, rows)}</div>',
+        plain=True,
+    )
+
+
+def _counted(name: str, value: float | None) -> str:
+    if value is None:
+        return "–"
+    if name == "task-clock":
+        return format_time(value)
+    return f"{value:.2f}" if name in _HEADS else f"{int(value):,}"
