@@ -22,5 +22,7 @@ template void ThreadRecorder::write(const GraphRunEvent&) noexcept;
 template void ThreadRecorder::write(const CallEvent&) noexcept;
 template void ThreadRecorder::write(const CommunicatorEvent&) noexcept;
 template void ThreadRecorder::write(const SharesEvent&) noexcept;
+template void ThreadRecorder::write(const FlowTaskEvent&) noexcept;
+template void ThreadRecorder::write(const GraphClaimsEvent&) noexcept;
 
 }  // namespace plait::trace

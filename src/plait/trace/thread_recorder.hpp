@@ -29,6 +29,10 @@ class ThreadRecorder final : public RecordWriter {
   void communicator(const CommunicatorEvent& event) noexcept { record(event); }
   /// One record for each 6 of `bytes`.
   void shares(const SharesEvent& event) noexcept { record(event); }
+  /// One record for each 6 of `accesses`, at least one.
+  void flow_task(const FlowTaskEvent& event) noexcept { record(event); }
+  /// One record for each 12 of `claims`.
+  void graph_claims(const GraphClaimsEvent& event) noexcept { record(event); }
 
  private:
   template <class Event>

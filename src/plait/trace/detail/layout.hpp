@@ -41,6 +41,8 @@ enum class Kind : std::uint8_t {
   call = 11,
   communicator = 12,
   shares = 13,
+  flow_task = 22,
+  graph_claims = 23,
 };
 
 struct Header {

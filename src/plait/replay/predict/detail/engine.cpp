@@ -91,6 +91,9 @@ void Engine::handle(const Event& event) {
     case EventKind::stream:
       run_stream(event.id());
       break;
+    case EventKind::release:
+    case EventKind::worker:
+      break;  // of tasks
   }
 }
 

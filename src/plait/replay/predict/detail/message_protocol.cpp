@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "plait/replay/predict/detail/engine.hpp"
-
 namespace plait::replay::predicting {
 
 MessageProtocol::MessageProtocol(const Machine& machine,
                                  const PredictOptions& options,
                                  EventQueue& events,
-                                 Engine& user)
+                                 MessageUser& user)
     : machine_{machine}, events_{events}, user_{user} {
   const NetworkParts parts{machine, messages_, events_, *this, options.tolerance};
   network_ = options.model == Model::points ? make_point_network(parts) : make_flow_network(parts);

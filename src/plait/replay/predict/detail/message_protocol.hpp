@@ -12,13 +12,25 @@
 
 namespace plait::replay::predicting {
 
-class Engine;
+/// What a protocol notifies: an engine that plays operations. Times may be in the future.
+class MessageUser {
+ public:
+  /// The send and the receive of a message are matched.
+  virtual void matched(const Message& message, Time now) = 0;
+  /// The data of a send have left its buffer.
+  virtual void has_left(std::uint32_t send, Time at) = 0;
+  /// A send is over, or a receive has its message. `cost`: time of the receiver's processor.
+  virtual void complete(std::uint32_t operation, Time at, Time cost) = 0;
+
+ protected:
+  ~MessageUser() = default;
+};
 
 /// The messages of a prediction: matching, the eager and the rendezvous protocol, on a network.
 class MessageProtocol {
  public:
   /// Borrows all. Notifies `user`, possibly before the time of what it reports.
-  MessageProtocol(const Machine& machine, const PredictOptions& options, EventQueue& events, Engine& user);
+  MessageProtocol(const Machine& machine, const PredictOptions& options, EventQueue& events, MessageUser& user);
 
   /// Posts a send, after its overhead.
   void send(std::uint32_t operation, const MatchKey& key, std::uint64_t bytes, Time now);
@@ -46,7 +58,7 @@ class MessageProtocol {
 
   const Machine& machine_;
   EventQueue& events_;
-  Engine& user_;
+  MessageUser& user_;
   MessageTable messages_;
   std::unique_ptr<Network> network_;
   std::uint64_t message_count_ = 0;
