@@ -116,7 +116,9 @@ class Record:
                     raise SystemExit(f"{self.name}.{field.name}: byte {byte} is taken, or outside of the record")
                 taken[byte] = field.type
             if field.is_list and (field.at < 64 - LIST_BYTES or field.at + field.bytes != 64):
-                raise SystemExit(f"{self.name}.{field.name}: a list takes the last bytes of a record, at most {LIST_BYTES}")
+                raise SystemExit(
+                    f"{self.name}.{field.name}: a list takes the last bytes of a record, at most {LIST_BYTES}"
+                )
 
     def field(self, name: str) -> Field | None:
         return next((field for field in self.fields if field.name == name), None)
@@ -346,7 +348,9 @@ def records_header(schema: Schema) -> str:
     lists = [record for record in schema.records if record.list]
     for record in lists:
         out += f"template <>\ninline constexpr auto list_of<{record.event}> = &{record.event}::{record.list.name};\n"
-    out += "/// The entries of it in one record.\ntemplate <class Event>\ninline constexpr std::size_t list_length = 0;\n"
+    out += (
+        "/// The entries of it in one record.\ntemplate <class Event>\ninline constexpr std::size_t list_length = 0;\n"
+    )
     for record in lists:
         length = record.list.told["length"]
         out += f"template <>\ninline constexpr std::size_t list_length<{record.event}> = {length};\n"

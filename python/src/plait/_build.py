@@ -39,8 +39,8 @@ def build_folder() -> Path:
     return Path(told) if told else (source_folder() or Path()) / "build" / "release"
 
 
-def find_program(name: str) -> Path:
-    """One of the built programs (plait-replay and so on): built, on the path, or built now."""
+def find_program(name: str, *, may_build: bool = True) -> Path:
+    """One of the built programs (plait-replay and so on): built, on the path, or built now if it may."""
     folders = [build_folder()]
     if "PLAIT_BUILD" not in os.environ and (root := source_folder()):
         folders.append(root / "build" / "dev")
@@ -49,7 +49,7 @@ def find_program(name: str) -> Path:
             return program
     if found := shutil.which(name):
         return Path(found)
-    if _sources.PACKAGED.is_dir() and name in PROGRAMS:
+    if may_build and _sources.PACKAGED.is_dir() and name in PROGRAMS:
         return _built_program(PROGRAMS[name])
     raise PlaitError(
         f"the program {name} is not built: cmake --preset release && cmake --build --preset release "

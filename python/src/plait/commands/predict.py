@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,11 +12,22 @@ from plait._build import find_program
 from plait._errors import PlaitError, Status, status_of_program
 
 
-def predict(platform: str, words: Sequence[str]) -> int:
-    """The program's exit status; stderr has what was wrong."""
-    file = platform_file(platform)
-    command = [str(find_program("plait-predict")), "--platform", str(file), *words]
+def predict(platform: str, words: Sequence[str], log: Path | None = None) -> int:
+    """The program's exit status; stderr has what was wrong. A run with tasks needs no platform."""
+    file = ["--platform", str(platform_file(platform))] if platform or not may_have_tasks(log) else []
+    command = [str(find_program("plait-predict")), *file, *words]
     return status_of_program(subprocess.run(command, check=False).returncode)
+
+
+def may_have_tasks(log: Path | None) -> bool:
+    """Whether the run was recorded by plait's own runtime: only that records tasks."""
+    if log is None:
+        return False
+    try:
+        meta = json.loads((log / "meta.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return True  # plait-predict reports what is wrong
+    return isinstance(meta, dict) and meta.get("recorder", "plait") == "plait"
 
 
 def platform_file(name: str) -> Path:

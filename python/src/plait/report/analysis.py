@@ -27,6 +27,7 @@ from plait.measures.messages import (
 )
 from plait.measures.phases import phase_times
 from plait.measures.steps import only_step, steps_of_run
+from plait.measures.task_gains import Gains, task_gains
 from plait.measures.trouble import find_trouble
 
 
@@ -117,6 +118,11 @@ class Analysis:
     @cached_property
     def shares(self) -> pl.DataFrame:
         return path_shares(self.paths, self.run.kinds)
+
+    @cached_property
+    def gains(self) -> Gains | None:
+        """What twice as fast kinds of tasks would gain; None without tasks or plait-predict."""
+        return task_gains(self.folder, self.only_step) if self.run.tasks.height else None
 
     @cached_property
     def calls(self) -> CallMeasures:

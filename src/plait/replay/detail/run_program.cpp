@@ -125,6 +125,11 @@ class Program {
             builder_.order(last_, one.node);
           }
         }
+        for (const std::uint32_t join : tasks_.steps().at(act.index).joins) {
+          if (!builder_.is_ordered(join)) {
+            builder_.order(last_, join);
+          }
+        }
         break;
       case ProgramAct::What::submits:
         builder_.order(last_, tasks_.submissions()[act.index].node);

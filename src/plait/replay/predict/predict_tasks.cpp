@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -40,33 +41,42 @@ double low_quantile(std::vector<double>& values) {
   return *at;
 }
 
-/// A line through the measured times: the latency is that of the smallest messages, the rest takes the interface.
+/// Lines through the measured times: the latency is that of the fastest size, the rest takes the interface.
 LinkCosts costs_of(MeasuredMessages& messages) {
+  struct Point {
+    std::uint64_t bytes = 0;
+    double time_ns = 0;
+    double latencies = 1;  ///< Of a rendezvous two: the clear to send goes back before.
+  };
+  std::vector<Point> points;
   LinkCosts costs;
-  costs.eager_bytes_max = std::max<std::uint64_t>(messages.eager_bytes_max, 1);
-  const bool has_eager = !messages.eager.empty();
-  auto& smallest = has_eager ? messages.eager : messages.rendezvous;
-  if (smallest.empty()) {
-    costs.eager_bytes_max = ~std::uint64_t{0};
-    return costs;
-  }
-  // The way of a rendezvous has at least the clear to send, too.
-  costs.latency_ns = low_quantile(smallest.begin()->second.took_ns) / (has_eager ? 1 : 2);
+  costs.eager_bytes_max =
+      messages.eager.empty() && messages.rendezvous.empty() ? ~std::uint64_t{0} : messages.eager_bytes_max;
   const auto add = [&](std::map<int, MeasuredMessages::OfSize>& sizes, double latencies) {
     for (auto& [bits, of_size] : sizes) {
-      const auto bytes =
-          static_cast<std::uint64_t>(std::max(2.0, of_size.bytes / static_cast<double>(of_size.took_ns.size())));
-      const double time = low_quantile(of_size.took_ns) - latencies * costs.latency_ns;
-      const double before = costs.moving.empty() ? 0 : costs.moving.back().time_ns;
-      if (costs.moving.empty() || bytes > costs.moving.back().bytes) {
-        costs.moving.push_back({bytes, std::max({time, before, 0.0})});
-      }
+      const double mean = of_size.bytes / static_cast<double>(of_size.took_ns.size());
+      points.push_back({static_cast<std::uint64_t>(std::max(2.0, mean)), low_quantile(of_size.took_ns), latencies});
+      const double latency = points.back().time_ns / latencies;
+      costs.latency_ns = costs.latency_ns == 0 ? latency : std::min(costs.latency_ns, latency);
     }
   };
   add(messages.eager, 1);
   add(messages.rendezvous, 2);
-  const MovingTime& last = costs.moving.back();
-  costs.gap_per_byte_ns = last.time_ns / static_cast<double>(last.bytes);
+  std::ranges::sort(points, {}, &Point::bytes);
+  // A larger message is never faster: what made smaller ones slower was not their size.
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = points.size(); i-- > 0;) {
+    least = std::min(least, std::max(0.0, points[i].time_ns - points[i].latencies * costs.latency_ns));
+    points[i].time_ns = least;
+  }
+  for (const Point& point : points) {
+    if (costs.moving.empty() || point.bytes > costs.moving.back().bytes) {
+      costs.moving.push_back({point.bytes, point.time_ns});
+    }
+  }
+  if (!costs.moving.empty()) {
+    costs.gap_per_byte_ns = costs.moving.back().time_ns / static_cast<double>(costs.moving.back().bytes);
+  }
   return costs;
 }
 
