@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/replay/from_trace.hpp"
 #include "plait/replay/predict/predict_tasks.hpp"
 
 namespace plait::replay::task_run_test {
@@ -195,6 +196,57 @@ TEST(TasksOfRun, a_task_that_receives_waits_for_the_rank_that_sends) {
   EXPECT_EQ(total(run), us(25));
   EXPECT_EQ(total(run, {.compute_factor = 0.5}), us(15));
   EXPECT_EQ(total(run, {.ranks = 1}), us(20));
+}
+
+TEST(TasksOfRun, a_task_takes_its_own_message_of_two_that_have_one_number) {
+  RecordedTasks recorded{2};
+  recorded.graph(1, {TaskRole::receive}, {});
+  recorded.graph_run(1, 0, 0);
+  recorded.task(0, {.id = 1, .ready = 0, .start = 0, .end = 100});
+  recorded.task(1,
+                {.id = 1, .ready = 0, .start = 0, .end = 50, .place = 1},
+                TaskRole::receive,
+                trace::message_object(Rank{0}, 5));
+  for (const std::uint32_t communicator : {1U, 2U}) {  // the first is of a collective meanwhile
+    recorded.message(0, trace::MessageDirection::sent, 1, 2, 4);
+    recorded.trace().ranks[0].messages.back().event.communicator = communicator;
+    recorded.message(1, trace::MessageDirection::received, 0, communicator == 1 ? 10 : 0, communicator == 1 ? 20 : 49);
+    recorded.trace().ranks[1].messages.back().event.communicator = communicator;
+  }
+  const TaskRun run = recorded.get();
+  ASSERT_EQ(run.messages.size(), 2U);
+  EXPECT_NE(run.messages[0].receive, node_at(run, 0, NodeRole::receive));
+  EXPECT_EQ(run.messages[1].receive, node_at(run, 0, NodeRole::receive));
+  EXPECT_GT(total(run), nanoseconds{});
+}
+
+TEST(TasksOfRun, a_replay_waits_for_a_message_before_the_task_that_depended_on_it) {
+  RecordedTasks recorded{2};
+  recorded.task(0, {.id = 1, .ready = 0, .start = 0, .end = 10});
+  recorded.task(0,
+                {.id = 2, .ready = 10, .start = 10, .end = 12, .released_by = 1},
+                TaskRole::send,
+                trace::message_object(Rank{1}, 5));
+  recorded.message(0, trace::MessageDirection::sent, 1, 10, 12);
+  recorded.graph(1, {TaskRole::receive, TaskRole::compute, TaskRole::compute}, {{1, 1, 3}});
+  recorded.graph_run(1, 0, 0);
+  recorded.task(1,
+                {.id = 1, .ready = 0, .start = 0, .end = 15, .place = 1},
+                TaskRole::receive,
+                trace::message_object(Rank{0}, 5));
+  recorded.message(1, trace::MessageDirection::received, 0, 0, 15);
+  recorded.task(1, {.id = 2, .ready = 0, .start = 1, .end = 4, .place = 2});
+  recorded.task(1, {.id = 3, .ready = 15, .start = 15, .end = 25, .place = 3});
+  const Schedule schedule = schedule_from_run(recorded.trace()).value();
+  std::vector<std::pair<Action, nanoseconds>> acts;
+  for (const Operation& operation : schedule.ranks[1].streams.front().operations) {
+    acts.emplace_back(operation.action, operation.action == Action::compute ? operation.took : nanoseconds{});
+  }
+  EXPECT_EQ(acts,
+            (std::vector<std::pair<Action, nanoseconds>>{{Action::receive, {}},
+                                                         {Action::compute, us(4)},  // with the time before it
+                                                         {Action::wait, {}},
+                                                         {Action::compute, us(10)}}));
 }
 
 TEST(TasksOfRun, locks_of_a_graph_are_claims_with_what_is_above_them) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "plait/replay/detail/places.hpp"
@@ -51,11 +52,7 @@ std::vector<End> ends_of(const trace::RunTrace& run, MessageDirection direction)
 class EndNodes {
  public:
   EndNodes(RunBuilder& builder, const RankTasks& tasks) : builder_{builder}, tasks_{tasks} {
-    for (const Execution& one : tasks.executions()) {
-      if (one.event->role == trace::TaskRole::send || one.event->role == trace::TaskRole::receive) {
-        of_object_[{one.event->object, one.event->role == trace::TaskRole::send}].push_back(&one);
-      }
-    }
+    assign_tasks();
     for (const FlowMessage& message : tasks.flow_messages()) {
       of_flow_[{message.communicator, message.tag, message.is_send}].push_back(message.node);
     }
@@ -67,24 +64,19 @@ class EndNodes {
     const bool is_send = event.direction == MessageDirection::sent;
     const nanoseconds posted = tasks_.since_origin(event.posted);
     const nanoseconds completed = tasks_.since_origin(event.completed);
-    const auto tasks = of_object_.find({trace::message_object(event.peer, event.sequence), is_send});
-    if (tasks != of_object_.end()) {  // messages of two communicators may have one number
-      const Execution& nearest = **std::ranges::min_element(tasks->second, {}, [&](const Execution* one) {
-        const nanoseconds apart = is_send ? one->start - posted : one->end - completed;
-        return apart < nanoseconds{} ? -apart : apart;
-      });
-      if (nearest.start <= completed && posted <= nearest.end) {
-        return nearest.node;
-      }
+    if (const auto task = of_task_.find(end.message); task != of_task_.end()) {
+      return task->second;
     }
     const auto flow = of_flow_.find({event.communicator, event.tag.value(), is_send});
     if (flow != of_flow_.end()) {
       // The last that was submitted before, as the value of a version may be sent again.
       const auto after = std::ranges::upper_bound(
           flow->second, posted, {}, [this](std::uint32_t node) { return builder_[node].start; });
-      RunNode& node = builder_[after == flow->second.begin() ? flow->second.front() : *(after - 1)];
-      node.end = std::max(node.end, completed);
-      return static_cast<std::uint32_t>(&node - &builder_[0]);
+      const std::uint32_t node = after == flow->second.begin() ? flow->second.front() : *(after - 1);
+      if (is_send || received_.insert(node).second) {
+        builder_[node].end = std::max(builder_[node].end, completed);
+        return node;
+      }
     }
     return loose_node(end, posted, completed);
   }
@@ -92,6 +84,43 @@ class EndNodes {
   std::vector<LooseEnd> loose;
 
  private:
+  /// Finds the message of each task that sends or receives. Messages of two communicators may have one number: of
+  /// those, each task has the one that it has posted last before, and each message one task.
+  void assign_tasks() {
+    struct Pair {
+      nanoseconds apart;
+      const Execution* task;
+      const trace::Recorded<MessageEvent>* message;
+    };
+    std::map<std::pair<std::uint64_t, bool>, std::vector<const Execution*>> of_object;
+    for (const Execution& one : tasks_.executions()) {
+      if (one.event->role == trace::TaskRole::send || one.event->role == trace::TaskRole::receive) {
+        of_object[{one.event->object, one.event->role == trace::TaskRole::send}].push_back(&one);
+      }
+    }
+    std::vector<Pair> pairs;
+    for (const auto& message : tasks_.trace().messages) {
+      const MessageEvent& event = message.event;
+      const bool is_send = event.direction == MessageDirection::sent;
+      const auto tasks = of_object.find({trace::message_object(event.peer, event.sequence), is_send});
+      if (event.communicator >= runtime_communicator || event.is_unfinished || tasks == of_object.end()) {
+        continue;
+      }
+      for (const Execution* const task : tasks->second) {
+        if (task->event->start <= event.posted && event.completed <= task->event->end) {
+          pairs.push_back({event.posted - task->event->start, task, &message});
+        }
+      }
+    }
+    std::ranges::stable_sort(pairs, {}, &Pair::apart);
+    std::unordered_set<const Execution*> has_message;
+    for (const Pair& pair : pairs) {
+      if (!has_message.contains(pair.task) && of_task_.try_emplace(pair.message, pair.task->node).second) {
+        has_message.insert(pair.task);
+      }
+    }
+  }
+
   std::uint32_t loose_node(const End& end, nanoseconds posted, nanoseconds completed) {
     const std::vector<Execution>& executions = tasks_.executions();
     if (executions.empty() || completed < executions.front().start || posted > last_end()) {
@@ -121,7 +150,8 @@ class EndNodes {
 
   RunBuilder& builder_;
   const RankTasks& tasks_;
-  std::map<std::pair<std::uint64_t, bool>, std::vector<const Execution*>> of_object_;
+  std::unordered_set<std::uint32_t> received_;  ///< Receives of flows that have their message.
+  std::unordered_map<const trace::Recorded<MessageEvent>*, std::uint32_t> of_task_;
   std::map<std::tuple<std::uint32_t, std::uint64_t, bool>, std::vector<std::uint32_t>> of_flow_;
 };
 
