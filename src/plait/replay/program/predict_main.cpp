@@ -334,11 +334,11 @@ int main(int argc, char** argv) {
   app.add_flag("--exchange", options.is_exchange, "Of a run with tasks: only its messages, at logged times");
   constexpr const char* of_tasks = "Of runs with tasks (each may be given several times)";
   const auto counts = CLI::Range(1, 1'000'000);
-  app.add_option("--workers", options.asked.workers, "Workers of each rank")
+  app.add_option("-w,--workers", options.asked.workers, "Workers of each rank")
       ->check(counts)
       ->allow_extra_args(false)
       ->group(of_tasks);
-  app.add_option("--ranks", options.asked.ranks, "Ranks: the tasks of neighbouring ones on one")
+  app.add_option("-n,--ranks", options.asked.ranks, "Ranks: the tasks of neighbouring ones on one")
       ->check(counts)
       ->allow_extra_args(false)
       ->group(of_tasks);

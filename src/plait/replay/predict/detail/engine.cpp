@@ -161,8 +161,8 @@ bool Engine::act(StreamState& stream, std::uint32_t index) {
       break;
     }
     case Action::receive:
-      messages_.receive(number, key_of(stream, operation), operation.bytes, stream.now);
-      stream.now += machine_.costs(stream.rank, operation.peer).post_overhead;
+      stream.now += messages_.receive(number, key_of(stream, operation), operation.bytes, stream.now) +
+                    machine_.costs(stream.rank, operation.peer).post_overhead;
       break;
     case Action::collective:
       if (must_give_way(index, stream.now)) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "plait/replay/predict/detail/event_queue.hpp"
 #include "plait/replay/predict/detail/machine.hpp"
@@ -34,7 +35,8 @@ class MessageProtocol {
 
   /// Posts a send, after its overhead.
   void send(std::uint32_t operation, const MatchKey& key, std::uint64_t bytes, Time now);
-  void receive(std::uint32_t operation, const MatchKey& key, std::uint64_t bytes, Time now);
+  /// Posts a receive. Returns the time of the receiver's processor to search its unexpected messages.
+  [[nodiscard]] Time receive(std::uint32_t operation, const MatchKey& key, std::uint64_t bytes, Time now);
   /// The RTS (`EventKind::request`) or CTS (`answer`) of a rendezvous has arrived at a rank that is in the library.
   void progress(EventKind kind, std::uint32_t message, Time now);
   /// Prefetches the memory of a key that is needed soon.
@@ -61,6 +63,8 @@ class MessageProtocol {
   MessageUser& user_;
   MessageTable messages_;
   std::unique_ptr<Network> network_;
+  std::vector<std::uint32_t> posted_;      ///< Of each rank: receives without a message.
+  std::vector<std::uint32_t> unexpected_;  ///< Of each rank: messages without a receive, at the time of their send.
   std::uint64_t message_count_ = 0;
   std::uint64_t byte_count_ = 0;
 };

@@ -204,7 +204,7 @@ void TaskEngine::post(std::uint32_t node, Worker& worker) {
     if (number == no_node) {
       finish(node, worker);
     } else if (const MatchKey key = key_of(number); key.source != key.destination) {
-      messages_.receive(2 * number + 1, key, run_.messages[number].bytes, now_);
+      (void)messages_.receive(2 * number + 1, key, run_.messages[number].bytes, now_);
     } else if (has_arrived_[number]) {
       finish(node, worker);
     } else {
