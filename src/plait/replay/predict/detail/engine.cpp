@@ -161,6 +161,9 @@ bool Engine::act(StreamState& stream, std::uint32_t index) {
       break;
     }
     case Action::receive:
+      if (machine_.search_each > 0 && must_give_way(index, stream.now)) {  // the queues must be those of that time
+        return false;
+      }
       stream.now += messages_.receive(number, key_of(stream, operation), operation.bytes, stream.now) +
                     machine_.costs(stream.rank, operation.peer).post_overhead;
       break;
