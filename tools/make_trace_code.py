@@ -115,8 +115,10 @@ class Record:
                 if not 1 <= byte < 64 or (byte in taken and not shares):
                     raise SystemExit(f"{self.name}.{field.name}: byte {byte} is taken, or outside of the record")
                 taken[byte] = field.type
-            if field.is_list and (field.bytes, field.at + field.bytes) != (LIST_BYTES, 64):
-                raise SystemExit(f"{self.name}.{field.name}: a list takes the last {LIST_BYTES} bytes of a record")
+            if field.is_list and (field.at < 64 - LIST_BYTES or field.at + field.bytes != 64):
+                raise SystemExit(
+                    f"{self.name}.{field.name}: a list takes the last bytes of a record, at most {LIST_BYTES}"
+                )
 
     def field(self, name: str) -> Field | None:
         return next((field for field in self.fields if field.name == name), None)
@@ -346,6 +348,13 @@ def records_header(schema: Schema) -> str:
     lists = [record for record in schema.records if record.list]
     for record in lists:
         out += f"template <>\ninline constexpr auto list_of<{record.event}> = &{record.event}::{record.list.name};\n"
+    out += (
+        "/// The entries of it in one record.\ntemplate <class Event>\ninline constexpr std::size_t list_length = 0;\n"
+    )
+    for record in lists:
+        length = record.list.told["length"]
+        out += f"template <>\ninline constexpr std::size_t list_length<{record.event}> = {length};\n"
+    out += "/// The most bytes that it takes.\n"
     out += f"inline constexpr std::size_t list_bytes = {LIST_BYTES};\n/// Whether an empty list leaves a record, too.\n"
     empty = " || ".join(f"std::is_same_v<Event, {r.event}>" for r in lists if r.told.get("empty"))
     out += f"template <class Event>\ninline constexpr bool records_empty_list = {empty or 'false'};\n\n"

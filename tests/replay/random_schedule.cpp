@@ -21,9 +21,9 @@ struct Gathering {
   std::map<std::uint32_t, std::vector<Place>> entered;
 };
 
-class Model {
+class PlainModel {
  public:
-  explicit Model(const Schedule& schedule) : schedule_{schedule} {
+  explicit PlainModel(const Schedule& schedule) : schedule_{schedule} {
     for (const RankSchedule& rank : schedule.ranks) {
       next_.emplace_back(rank.streams.size(), 0);
     }
@@ -257,7 +257,7 @@ class Maker {
 }  // namespace
 
 CarriedOut carry_out(const Schedule& schedule) {
-  return Model{schedule}.run();
+  return PlainModel{schedule}.run();
 }
 
 Schedule random_schedule(Random& random, std::uint32_t ranks, int length) {

@@ -55,7 +55,7 @@ double simulated(const Schedule& schedule, const Platform& platform) {
   return simulated(folder.path(), schedule.ranks.size());
 }
 
-class Smpirun : public testing::Test {
+class Smpirun : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!fs::exists(PLAIT_SMPIRUN)) {  // optional: the set-up unpacks it where apt has it, and some archives do not

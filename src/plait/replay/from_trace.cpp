@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "plait/replay/detail/from_calls.hpp"
+#include "plait/replay/detail/from_tasks.hpp"
 
 namespace plait::replay {
 namespace {
@@ -63,8 +64,18 @@ Result<Schedule> schedule_from_run(const trace::RunTrace& run, std::optional<std
         ErrorCode::bad_input,
         "the trace has neither messages nor calls, so there is nothing to replay; record one with `plait record`"};
   }
-  Schedule schedule = has_calls ? detail::schedule_from_calls(run, ranges.value(), step.value_or(0))
-                                : detail::schedule_from_messages(run, ranges.value());
+  Schedule schedule;
+  if (has_calls) {
+    schedule = detail::schedule_from_calls(run, ranges.value(), step.value_or(0));
+  } else if (detail::has_ordered_tasks(run)) {
+    try {
+      schedule = detail::schedule_from_tasks(run, step ? StepRange{*step, *step} : StepRange{});
+    } catch (const Error& error) {
+      return error;
+    }
+  } else {
+    schedule = detail::schedule_from_messages(run, ranges.value());
+  }
   for (const trace::RankTrace& rank : run.ranks) {
     schedule.notices.insert(schedule.notices.end(), rank.notices.begin(), rank.notices.end());
   }

@@ -34,6 +34,10 @@ void OpenRun::expect_end(detail::Node& node) noexcept {
   runs().count_in(*state_, node);
 }
 
+std::uint64_t OpenRun::id_of(const detail::Node& node) const noexcept {
+  return state_->id_of(node);
+}
+
 void OpenRun::ready(detail::Node& node) noexcept {
   runs().make_ready(node);
 }

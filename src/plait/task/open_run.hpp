@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -31,6 +32,8 @@ class OpenRun : public Run {
   void ready(detail::Node& node) noexcept;
   /// Adds `node`, with role `event`, which ends with `has_ended`. Expects: the run is not over.
   void expect_end(detail::Node& node) noexcept;
+  /// The number of `node`, which was expected or submitted, in traces.
+  [[nodiscard]] std::uint64_t id_of(const detail::Node& node) const noexcept;
   /// Ends `node`, which was expected: a worker reports it to its owner. Called once, from any thread.
   void has_ended(detail::Node& node) noexcept;
 

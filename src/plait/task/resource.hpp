@@ -42,6 +42,8 @@ class Resource {
 
   /// Returns whether `other` is this resource, or above it. Cost: the levels between.
   [[nodiscard]] bool is_within(const Resource& other) const noexcept;
+  /// The one above it; null at the root of a tree.
+  [[nodiscard]] const Resource* parent() const noexcept { return parent_; }
 
  private:
   // The state: three counts and a flag in one word, so that one operation changes one and sees all.

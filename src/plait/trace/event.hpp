@@ -316,6 +316,31 @@ struct ProfileStateEvent {
   std::uint64_t lost = 0;  ///< Calls and messages that are in no sum, because the disk was full.
 };
 
+/// A task of a flow, or a message that a flow sends or receives, with the data that it accesses here. The order
+/// of the numbers is that of submission, so that the order of two tasks follows as in the flow: a task that
+/// writes comes after all before it that access the same, one that reads after the last that wrote. Of more than
+/// 6 accesses, there are several records, which differ only in these.
+struct FlowTaskEvent {
+  TaskRole role = TaskRole{};      ///< What it does.
+  std::uint32_t communicator = 0;  ///< Of a message: communicator.
+  std::uint64_t id = 0;            ///< Of a task: its id (kind 3). Of a message: a number from the same row.
+  nanoseconds submitted{};         ///< When it was submitted.
+  Tag tag;                         ///< Of a message: tag.
+  std::int64_t priority = 0;       ///< Its priority in the flow.
+  /// `place << 2 | how`; how: 0 = reads, 1 = writes, 2 = accesses in any order but alone; borrowed for the call.
+  std::span<const std::uint32_t> accesses;
+};
+
+/// The resources that a task of a graph locks. They exclude tasks that lock the same, or a resource above or
+/// below it. Recorded after the task (kind 9).
+struct GraphClaimsEvent {
+  std::uint32_t graph = 0;  ///< Number of the graph.
+  std::uint32_t place = 0;  ///< Place of the task in the graph.
+  /// `resource << 2 | how`; how: 0 = locks, 1 = shares with other readers, 2 = is above the one before it in this
+  /// list; borrowed for the call.
+  std::span<const std::uint32_t> claims;
+};
+
 /// An event as read, with the thread that recorded it.
 template <class Event>
 struct Recorded {

@@ -104,6 +104,23 @@ class Collector {
     }
   }
 
+  void take(const FlowTaskEvent& task) {
+    if (trace_.flow_tasks.empty() || trace_.flow_tasks.back().id != task.id) {  // else its record goes on
+      trace_.flow_tasks.push_back({task.role, task.communicator, task.id, task.submitted, task.tag, task.priority, {}});
+    }
+    auto& accesses = trace_.flow_tasks.back().accesses;
+    accesses.insert(accesses.end(), task.accesses.begin(), task.accesses.end());
+  }
+
+  void take(const GraphClaimsEvent& task) {
+    const auto is_same = [&](const GraphClaims& last) { return last.graph == task.graph && last.place == task.place; };
+    if (trace_.graph_claims.empty() || !is_same(trace_.graph_claims.back())) {
+      trace_.graph_claims.push_back({task.graph, task.place, {}});
+    }
+    auto& claims = trace_.graph_claims.back().claims;
+    claims.insert(claims.end(), task.claims.begin(), task.claims.end());
+  }
+
   void take(const CommunicatorEvent& communicator) {
     auto& members = trace_.communicators[communicator.communicator];
     members.resize(communicator.size, nothing);

@@ -42,6 +42,24 @@ struct Dependency {
 /// How many calls or messages of a sum had each duration, by bin (`SumTimesEvent`).
 using SumTimes = std::array<std::uint32_t, 24>;
 
+/// A task or a message of a flow, in the order of submission.
+struct FlowTask {
+  TaskRole role = TaskRole::compute;
+  std::uint32_t communicator = 0;
+  std::uint64_t id = 0;
+  nanoseconds submitted{};
+  Tag tag;
+  std::int64_t priority = 0;
+  std::vector<std::uint32_t> accesses;  ///< As in `FlowTaskEvent`.
+};
+
+/// The resources that a task of a graph locks.
+struct GraphClaims {
+  std::uint32_t graph = 0;
+  std::uint32_t place = 0;
+  std::vector<std::uint32_t> claims;  ///< As in `GraphClaimsEvent`.
+};
+
 /// The contents of one rank's file, by the rank's own clock; `ClockLine` converts times. Events of one thread are in
 /// the order of recording.
 struct RankTrace : RankEvents {
@@ -55,6 +73,8 @@ struct RankTrace : RankEvents {
   std::array<Names, role_count> names;
   std::vector<GraphTask> graph_tasks;
   std::vector<Dependency> dependencies;
+  std::vector<FlowTask> flow_tasks;
+  std::vector<GraphClaims> graph_claims;
   /// Members of communicators, as ranks of the run; `nothing` for those that the file does not have.
   std::map<std::uint32_t, std::vector<std::uint32_t>> communicators;
   std::map<std::uint32_t, std::vector<std::uint64_t>> shares;  ///< Of a vector collective, by number of the call.

@@ -30,5 +30,7 @@ template void ThreadRecorder::write(const SumEvent&) noexcept;
 template void ThreadRecorder::write(const SumTimesEvent&) noexcept;
 template void ThreadRecorder::write(const WindowEvent&) noexcept;
 template void ThreadRecorder::write(const ProfileStateEvent&) noexcept;
+template void ThreadRecorder::write(const FlowTaskEvent&) noexcept;
+template void ThreadRecorder::write(const GraphClaimsEvent&) noexcept;
 
 }  // namespace plait::trace

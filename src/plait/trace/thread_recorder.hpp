@@ -38,6 +38,10 @@ class ThreadRecorder final : public RecordWriter {
   void sum_times(const SumTimesEvent& event) noexcept { record(event); }
   void window(const WindowEvent& event) noexcept { record(event); }
   void profile_state(const ProfileStateEvent& event) noexcept { record(event); }
+  /// One record for each 6 of `accesses`, at least one.
+  void flow_task(const FlowTaskEvent& event) noexcept { record(event); }
+  /// One record for each 12 of `claims`.
+  void graph_claims(const GraphClaimsEvent& event) noexcept { record(event); }
 
  private:
   template <class Event>

@@ -87,6 +87,36 @@ TEST(PointModel, slows_bytes_within_a_host_while_others_go_the_other_way) {
   EXPECT_NEAR(total(), 0.75e6, 1e4);
 }
 
+/// The end of rank 1, to which 101 messages are sent that it receives in the opposite order.
+Prediction backwards(double search_ns, bool is_early) {
+  Exchange exchange{2};
+  for (std::uint64_t tag = 0; tag <= 100; ++tag) {
+    if (!is_early) {
+      exchange.compute(1, tag == 0 ? 1'000'000 : 0);
+    }
+    exchange.receive(1, 0, 8, 100 - tag);
+  }
+  exchange.compute(0, is_early ? 1'000'000 : 0);
+  for (std::uint64_t tag = 0; tag <= 100; ++tag) {
+    exchange.send(0, 1, 8, tag);
+  }
+  exchange.wait_for_all(0);
+  exchange.wait_for_all(1);
+  Platform platform = simple_platform();
+  platform.search_ns = search_ns;
+  return predict(exchange.schedule, platform).value();
+}
+
+TEST(PointModel, takes_time_to_search_unexpected_messages_and_posted_receives) {
+  // Of 101 unexpected messages, then of 100, ...: half of each.
+  const double late = static_cast<double>((backwards(10, false).total - backwards(0, false).total).count());
+  EXPECT_NEAR(late, 10 * (101 * 102 / 2 + 101) / 2, 1);  // of rounding
+  // The last message meets the only receive that is left; the first is later by half of 101.
+  const Prediction searched = backwards(10, true);
+  EXPECT_GT(searched.total, backwards(0, true).total);
+  EXPECT_LE((searched.total - backwards(0, true).total).count(), 10 * 51);
+}
+
 TEST(PointModel, takes_what_was_measured_of_bytes_and_of_beginning_receives) {
   Exchange exchange{2};
   exchange.send(0, 1, 3000);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`plait predict`: how long a recorded exchange takes on a machine that is not here."""
+"""`plait predict`: how long a recorded run takes on a machine that is not here."""
 
 from __future__ import annotations
 
@@ -9,9 +9,18 @@ from typing import Annotated
 
 import typer
 
-from plait.cli.options import JsonFile, Quiet, Window, hushed, output_option, results_in
+from plait.cli.options import (
+    JsonFile,
+    Quiet,
+    Window,
+    hushed,
+    output_option,
+    ranks_option,
+    results_in,
+)
 
 _WHAT_IF = "What if"
+_TASKS = "What if, of runs with tasks"
 _Several = list[str] | None
 
 
@@ -25,7 +34,11 @@ def predict(
     ] = None,
     platform: Annotated[
         str,
-        typer.Option("--platform", metavar="FILE", help="The machine: a file, or a shipped name."),
+        typer.Option(
+            "--platform",
+            metavar="FILE",
+            help="The machine: a file, or a shipped name. [of runs with tasks: the network as recorded]",
+        ),
     ] = "",
     model: Annotated[
         str, typer.Option(metavar="points|flows", help="Messages alone, or sharing the links.")
@@ -82,8 +95,45 @@ def predict(
     placement: Annotated[
         _Several, typer.Option(metavar="N", help="N ranks on each host.", rich_help_panel=_WHAT_IF)
     ] = None,
+    workers: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--workers", "-w", min=1, metavar="N", help="Workers of each rank.", rich_help_panel=_TASKS
+        ),
+    ] = None,
+    ranks: Annotated[
+        list[int] | None,
+        ranks_option("The tasks of neighbouring ranks on one.", panel=_TASKS),
+    ] = None,
+    faster: Annotated[
+        _Several,
+        typer.Option(
+            metavar="KIND=F", help="Tasks of this kind F times as fast.", rich_help_panel=_TASKS
+        ),
+    ] = None,
+    times_of: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN", help="Kinds take the mean times that they take there.", rich_help_panel=_TASKS
+        ),
+    ] = None,
+    what_if: Annotated[
+        bool,
+        typer.Option(
+            "--what-if",
+            help="What each kind of task, the network and the program gain if twice as fast.",
+            rich_help_panel=_TASKS,
+        ),
+    ] = False,
+    exchange: Annotated[
+        bool,
+        typer.Option("--exchange", help="Only the messages, at logged times.", rich_help_panel=_TASKS),
+    ] = False,
 ) -> None:
-    """Predict how long a recorded exchange takes on a modelled machine, and what would change that.
+    """Predict how long a recorded run takes on a modelled machine, and what would change that.
+
+    A run with tasks (of `plait run`) is scheduled anew by what its tasks depended on. Any other run is
+    played as an exchange of messages.
 
     The table has the time as logged, as predicted, and one line for each "what if", each alone, then all
     together. An option may be given several times. --output writes the last line as a run, which `plait
@@ -91,6 +141,10 @@ def predict(
     numbers: fat-tree, dragonfly, torus, gigabit.
 
     Examples:
+
+      plait predict runs/ring --workers 4
+
+      plait predict runs/ring --faster walk=2 --latency x0.5 --what-if
 
       plait predict runs/melt --platform gigabit
 
@@ -112,15 +166,27 @@ def predict(
         "--cores": cores,
         "--tile": tile,
         "--placement": placement,
+        "--workers": workers,
+        "--ranks": ranks,
+        "--faster": faster,
     }
     words: list[str] = ["--model", model, "--tolerance", str(tolerance)]
-    for name, value in (("--synthetic", synthetic), ("--output", output), ("--against", against)):
+    for name, value in (
+        ("--synthetic", synthetic),
+        ("--output", output),
+        ("--against", against),
+        ("--times-of", times_of),
+    ):
         words += [] if value is None else [name, str(value)]
     words += [] if step is None else ["--step", str(step)]
     words += [] if advice else ["--no-advice"]
-    words += ["--aggregate"] if aggregate else []
+    for flag, is_given in (("--aggregate", aggregate), ("--what-if", what_if), ("--exchange", exchange)):
+        words += [flag] if is_given else []
     words += [
-        word for name, values in what_ifs.items() for value in values or () for word in (name, value)
+        word
+        for name, values in what_ifs.items()
+        for value in values or ()
+        for word in (name, str(value))
     ]
     module = import_module("plait.commands.predict")
     with hushed(quiet and json_file != Path("-")), results_in(json_file) as results:

@@ -40,6 +40,10 @@ MODULES = {
         "plait.commands.bench_predict",
         "prediction with fitted parameters is within 15 % of the replay, for six different exchanges",
     ),
+    "predict-tasks": (
+        "plait.commands.bench_predict_tasks",
+        "runs of tasks on other workers and ranks are predicted within 10 %",
+    ),
     "python": (
         "plait.benches.python",
         "messages of NumPy arrays move while NumPy computes; transforms and gravity of Python programs",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -17,12 +18,23 @@ def predict(
     platform: str, words: Sequence[str], log: Path | None = None, window: int | None = None
 ) -> int:
     """The program's exit status; stderr has what was wrong. `log`: what was recorded; of a profile, this
-    window. Raises PlaitError for a profile without a window."""
-    file = platform_file(platform)
+    window. A run with tasks needs no platform. Raises PlaitError for a profile without a window."""
+    file = ["--platform", str(platform_file(platform))] if platform or not may_have_tasks(log) else []
     with nullcontext() if log is None else events_of(log, window) as part:
-        command = [str(find_program("plait-predict")), "--platform", str(file), *words]
+        command = [str(find_program("plait-predict")), *file, *words]
         command += [] if part is None else [str(part)]
         return status_of_program(subprocess.run(command, check=False).returncode)
+
+
+def may_have_tasks(log: Path | None) -> bool:
+    """Whether the run was recorded by plait's own runtime: only that records tasks."""
+    if log is None:
+        return False
+    try:
+        meta = json.loads((log / "meta.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return True  # plait-predict reports what is wrong
+    return isinstance(meta, dict) and meta.get("recorder", "plait") == "plait"
 
 
 def platform_file(name: str) -> Path:

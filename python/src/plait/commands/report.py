@@ -68,9 +68,8 @@ def report(
         console.print(f"  rank {rank}: {100 * share:.1f} % idle")
     for sentence in find_all_call_losses(analysis):
         console.print(f"  {escape(sentence)}")
-    path = _slowest_path(analysis)
-    if path.height:
-        console.print(escape(path_sentence(path, analysis.run.kinds)) + " It was the slowest step.")
+    for sentence in _task_sentences(analysis):
+        console.print(escape(sentence))
     if not has_dot():
         console.print(f"[yellow]note:[/] {MISSING}")
     console.print(f"wrote {escape(str(written.page))} and {len(written.pictures)} pictures beside it")
@@ -99,6 +98,17 @@ def _page_folder(window: int | None) -> str:
     return "report" if window is None else f"report-window-{window}"
 
 
+def _task_sentences(analysis: Analysis) -> list[str]:
+    """What limits the slowest step, and what would gain most."""
+    sentences = []
+    path = _slowest_path(analysis)
+    if path.height:
+        sentences.append(path_sentence(path, analysis.run.kinds) + " It was the slowest step.")
+    if analysis.gains is not None and analysis.gains.sentence:
+        sentences.append(analysis.gains.sentence)
+    return sentences
+
+
 def _slowest_path(analysis: Analysis) -> pl.DataFrame:
     """The critical path of the slowest step; empty where there is none."""
     step = analysis.slowest_step()
@@ -122,6 +132,10 @@ def _document(
         "ranks": ranks.to_dicts(),
         "findings": find_all_losses(analysis),
         "slowest_step": _slowest_step(analysis),
+        "gains": [
+            {"what": what, "gain": gain}
+            for what, gain in (analysis.gains.gains if analysis.gains is not None else ())
+        ],
         "page": str(written.page),
         "pictures": [str(picture) for picture in written.pictures],
         "perfetto": None if perfetto is None else str(perfetto),

@@ -34,6 +34,7 @@ from plait.measures.profile import describe_profile
 from plait.measures.samples import SampleMeasures, measure_samples
 from plait.measures.steps import only_step, steps_of_run
 from plait.measures.thread_usage import find_core_trouble
+from plait.measures.task_gains import Gains, task_gains
 from plait.measures.trouble import find_trouble
 
 
@@ -133,6 +134,11 @@ class Analysis:
     @cached_property
     def run_path_shares(self) -> pl.DataFrame:
         return run_path_shares(self.run_path, self.run)
+
+    @cached_property
+    def gains(self) -> Gains | None:
+        """What twice as fast kinds of tasks would gain; None without tasks or plait-predict."""
+        return task_gains(self.folder, self.only_step) if self.run.tasks.height else None
 
     @cached_property
     def calls(self) -> CallMeasures:

@@ -202,6 +202,8 @@ def _shown_whole(analysis: Analysis) -> str:
 
 def _findings(analysis: Analysis) -> str:
     found = find_all_losses(analysis)
+    if analysis.gains is not None and analysis.gains.sentence:
+        found.append(analysis.gains.sentence)
     if not found:
         return ""
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in found)

@@ -246,6 +246,7 @@ Platform platform_of(const json& object, const std::string& where) {
   platform.copy_bytes_per_s = section.has("copy_bytes_per_s") ? section.positive("copy_bytes_per_s") : 1e10;
   platform.progress = section.choice("progress", progress_names, ProgressModel::calls);
   platform.progress_every_ns = section.number("progress_every_ns", 0);
+  platform.search_ns = section.number("search_ns", 0);
   if (platform.progress == ProgressModel::background && platform.progress_every_ns <= 0) {
     section.fail("\"progress\" is \"background\": \"progress_every_ns\" must be above 0");
   }

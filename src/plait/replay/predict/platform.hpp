@@ -101,6 +101,9 @@ struct Platform {
   std::uint32_t cores_per_host = 1;
   /// Of memory: the rate at which unexpected messages are copied again, and at which collectives combine.
   double copy_bytes_per_s = 1e10;
+  /// For each element that MPI's matching searches, half of a queue in the mean: of unexpected messages when a receive
+  /// is posted, which is time of its processor; of posted receives when a message comes, which is later by that time.
+  double search_ns = 0;
   ProgressModel progress = ProgressModel::calls;
   double progress_every_ns = 0;
   LinkCosts between_hosts;

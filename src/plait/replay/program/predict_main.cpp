@@ -24,6 +24,8 @@
 #include "plait/replay/predict/prediction_run.hpp"
 #include "plait/replay/predict/uncertainty.hpp"
 #include "plait/replay/predict/what_if.hpp"
+#include "plait/replay/program/predict_tasks.hpp"
+#include "plait/replay/program/text.hpp"
 #include "plait/replay/synthetic.hpp"
 #include "plait/version.hpp"
 
@@ -31,19 +33,15 @@ namespace {
 
 using namespace plait;
 using namespace plait::replay;
+using program::change;
+using program::text_of;
 
 struct Options {
   std::string log;
   std::string synthetic;
-  std::optional<std::uint32_t> step;
-  std::string platform;
-  std::string model = "points";
-  double tolerance = 0.05;
-  std::vector<WhatIf> what_ifs;
   std::string output;
-  std::string against;
-  std::string json;
-  bool has_advice = true;
+  bool is_exchange = false;
+  program::TaskQuestions asked;  ///< What exchanges and tasks have in common, and what only tasks have.
 };
 
 /// One line of the table.
@@ -53,14 +51,6 @@ struct Line {
   nanoseconds communication{};
   nanoseconds wait{};
 };
-
-std::string text_of(nanoseconds time) {
-  const auto ns = static_cast<double>(time.count());
-  if (ns >= 1e9) {
-    return fmt::format("{:.3f} s", ns * 1e-9);
-  }
-  return ns >= 1e6 ? fmt::format("{:.3f} ms", ns * 1e-6) : fmt::format("{:.2f} us", ns * 1e-3);
-}
 
 /// The times of the log.
 Prediction logged(const Schedule& schedule) {
@@ -85,14 +75,6 @@ Prediction run(const Scenario& scenario) {
 
 Line line_of(const std::string& name, const Prediction& prediction) {
   return {name, prediction.total, prediction.communication(), prediction.wait()};
-}
-
-std::string change(nanoseconds now, nanoseconds before) {
-  if (before.count() == 0) {
-    return "";
-  }
-  const double part = static_cast<double>((now - before).count()) / static_cast<double>(before.count());
-  return fmt::format("{:+.1f} %", 100 * part);
 }
 
 /// `base`: index of the line with which others are compared.
@@ -232,15 +214,15 @@ void add_what_ifs(CLI::App& app, std::vector<WhatIf>& found) {
   });
 }
 
-Scenario scenario_of(const Options& options) {
-  auto schedule = options.synthetic.empty() ? schedule_from_folder(options.log, options.step)
-                                            : synthetic_schedule(options.synthetic);
+/// `run`: of the log, if there is one.
+Scenario scenario_of(const Options& options, const std::optional<trace::RunTrace>& run) {
+  auto schedule = run ? schedule_from_run(*run, options.asked.step) : synthetic_schedule(options.synthetic);
   Scenario scenario;
   scenario.schedule = std::make_shared<const Schedule>(std::move(schedule).value());
-  scenario.platform = read_platform(options.platform).value();
-  scenario.options.model = options.model == "flows" ? Model::flows : Model::points;
-  scenario.options.tolerance = options.tolerance;
-  scenario.options.keeps_times = !options.output.empty() || !options.against.empty();
+  scenario.platform = read_platform(options.asked.platform).value();
+  scenario.options.model = options.asked.model == "flows" ? Model::flows : Model::points;
+  scenario.options.tolerance = options.asked.tolerance;
+  scenario.options.keeps_times = !options.output.empty() || !options.asked.against.empty();
   return scenario;
 }
 
@@ -252,8 +234,8 @@ Agreement agreement_with(const std::string& folder, const Scenario& scenario, co
   return agreement;
 }
 
-void predict_all(const Options& options) {
-  const Scenario scenario = scenario_of(options);
+void predict_exchange(const Options& options, const std::optional<trace::RunTrace>& log) {
+  const Scenario scenario = scenario_of(options, log);
   for (const std::string& notice : scenario.schedule->notices) {
     fmt::print(stderr, "plait predict: {}\n", notice);
   }
@@ -268,21 +250,21 @@ void predict_all(const Options& options) {
   lines.push_back(line_of("predicted", prediction));
   fmt::print("{} ranks on {}: {} messages, {:.3f} MB, model of {}\n",
              prediction.ranks.size(),
-             scenario.platform.name.empty() ? options.platform : scenario.platform.name,
+             scenario.platform.name.empty() ? options.asked.platform : scenario.platform.name,
              prediction.messages,
              static_cast<double>(prediction.bytes) * 1e-6,
-             options.model);
+             options.asked.model);
   std::optional<Agreement> agreement;
-  if (!options.against.empty()) {
-    agreement = agreement_with(options.against, scenario, prediction);
+  if (!options.asked.against.empty()) {
+    agreement = agreement_with(options.asked.against, scenario, prediction);
   }
-  for (const WhatIf& what_if : options.what_ifs) {
+  for (const WhatIf& what_if : options.asked.what_ifs) {
     last = with(scenario, {what_if}).value();
     prediction = run(last);
     lines.push_back(line_of(what_if.name(), prediction));
   }
-  if (options.what_ifs.size() > 1) {
-    last = with(scenario, options.what_ifs).value();
+  if (options.asked.what_ifs.size() > 1) {
+    last = with(scenario, options.asked.what_ifs).value();
     prediction = run(last);
     lines.push_back(line_of("all of these", prediction));
   }
@@ -293,7 +275,7 @@ void predict_all(const Options& options) {
     fmt::print(stderr, "plait predict: {}\n", notice);
   }
   nlohmann::json result{
-      {"platform", scenario.platform.name}, {"model", options.model}, {"lines", nlohmann::json::array()}};
+      {"platform", scenario.platform.name}, {"model", options.asked.model}, {"lines", nlohmann::json::array()}};
   for (const Line& line : lines) {
     result["lines"].push_back(to_json(line));
   }
@@ -304,7 +286,7 @@ void predict_all(const Options& options) {
     print_agreement(*agreement);
     result["against"] = to_json(*agreement);
   }
-  if (options.has_advice) {
+  if (options.asked.has_advice) {
     const std::string sentence = advice(last, prediction.total);
     fmt::print("{}\n", sentence);
     result["advice"] = sentence;
@@ -313,9 +295,36 @@ void predict_all(const Options& options) {
     write_prediction({options.output, last.platform.name, last.platform.ranks_per_host}, *last.schedule, prediction);
     fmt::print("wrote {}\n", options.output);
   }
-  if (!options.json.empty() && !(std::ofstream{options.json} << result.dump(2) << "\n")) {
-    throw Error{ErrorCode::io, options.json + " cannot be written; check that its folder exists"};
+  if (!options.asked.json.empty() && !(std::ofstream{options.asked.json} << result.dump(2) << "\n")) {
+    throw Error{ErrorCode::io, options.asked.json + " cannot be written; check that its folder exists"};
   }
+}
+
+/// A run of tasks is scheduled by what its tasks depended on, any other played as an exchange.
+void predict_all(const Options& options) {
+  std::optional<trace::RunTrace> run;
+  if (options.synthetic.empty()) {
+    run = trace::read_run(options.log).value();
+  }
+  const program::TaskQuestions& asked = options.asked;
+  if (run && !options.is_exchange && program::has_tasks(*run)) {
+    if (!options.output.empty()) {
+      throw Error{ErrorCode::bad_argument,
+                  "--output writes exchanges only, and this run has tasks: add --exchange for its messages alone"};
+    }
+    program::predict_task_run(*run, asked);
+    return;
+  }
+  if (!asked.workers.empty() || !asked.ranks.empty() || !asked.faster.empty() || !asked.times_of.empty() ||
+      asked.has_all_gains) {
+    throw Error{ErrorCode::bad_argument,
+                "--workers, --ranks, --faster, --times-of and --what-if are of runs with tasks, and this one has none: "
+                "record a program of plait with `plait run`"};
+  }
+  if (asked.platform.empty()) {
+    throw Error{ErrorCode::bad_argument, "--platform is missing: the machine to predict for"};
+  }
+  predict_exchange(options, run);
 }
 
 }  // namespace
@@ -326,17 +335,39 @@ int main(int argc, char** argv) {
   Options options;
   app.add_option("LOG", options.log, "Folder of the recorded run");
   app.add_option("--synthetic", options.synthetic, synthetic_help());
-  app.add_option("--step", options.step, "Only this step of the run");
-  app.add_option("--platform", options.platform, "Platform file")->required();
-  app.add_option("--model", options.model, "points (LogGPS) or flows (max-min fair sharing of links)")
+  app.add_option("--step", options.asked.step, "Only this step of the run");
+  app.add_option(
+      "--platform", options.asked.platform, "Platform file; of runs with tasks, else the network as recorded");
+  app.add_option("--model", options.asked.model, "points (LogGPS) or flows (max-min fair sharing of links)")
       ->check(CLI::IsMember({"points", "flows"}));
-  app.add_option("--tolerance", options.tolerance, "Of flows: 0 is exact, 0.05 usual")->check(CLI::Range(0.0, 1.0));
+  app.add_option("--tolerance", options.asked.tolerance, "Of flows: 0 is exact, 0.05 usual")
+      ->check(CLI::Range(0.0, 1.0));
   app.add_option("-o,--output", options.output, "Write the prediction (with all changes) as a run folder");
-  app.add_option("--against", options.against, "Compare with this recorded or replayed run");
-  app.add_option("--json", options.json, "Write the results to this file");
-  app.add_flag("!--no-advice", options.has_advice, "Do not search for the changes that help most");
+  app.add_option("--against", options.asked.against, "Compare with this recorded or replayed run");
+  app.add_flag("--exchange", options.is_exchange, "Of a run with tasks: only its messages, at logged times");
+  constexpr const char* of_tasks = "Of runs with tasks (each may be given several times)";
+  const auto counts = CLI::Range(1, 1'000'000);
+  app.add_option("-w,--workers", options.asked.workers, "Workers of each rank")
+      ->check(counts)
+      ->allow_extra_args(false)
+      ->group(of_tasks);
+  app.add_option("-n,--ranks", options.asked.ranks, "Ranks: the tasks of neighbouring ones on one")
+      ->check(counts)
+      ->allow_extra_args(false)
+      ->group(of_tasks);
+  app.add_option("--faster", options.asked.faster, "KIND=FACTOR: tasks of this kind so many times as fast")
+      ->allow_extra_args(false)
+      ->group(of_tasks);
+  app.add_option("--times-of", options.asked.times_of, "Kinds take the mean times that they take in this run")
+      ->group(of_tasks);
+  app.add_flag("--what-if", options.asked.has_all_gains, "What each kind of task twice as fast would gain")
+      ->group(of_tasks);
+  app.add_option(
+      "--tasks-max", options.asked.tasks_max, "Of longer runs, only steps from the middle with so many tasks");
+  app.add_option("--json", options.asked.json, "Write the results to this file");
+  app.add_flag("!--no-advice", options.asked.has_advice, "Do not search for the changes that help most");
   try {
-    add_what_ifs(app, options.what_ifs);
+    add_what_ifs(app, options.asked.what_ifs);
     if (const auto status = plait::end_after_parsing<CLI::ParseError>(app, argc, argv)) {
       return *status;
     }

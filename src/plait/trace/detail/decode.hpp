@@ -96,9 +96,9 @@ class FieldReader {
   }
   template <class T>
   void list(std::size_t at, std::span<const T>& list) noexcept {
-    constexpr std::size_t length = list_bytes / sizeof(T);
-    auto& storage = std::get<std::array<T, length>&>(std::tie(numbers_, sizes_));
-    storage = get<std::array<T, length>>(at);
+    const std::size_t length = (record_bytes - at) / sizeof(T);
+    auto& storage = std::get<std::array<T, list_bytes / sizeof(T)>&>(std::tie(numbers_, sizes_));
+    std::memcpy(storage.data(), record_ + at, length * sizeof(T));
     refuse_if(count_ > length, "with a list that is longer than its record");
     list = std::span{storage}.first(std::min(count_, length));
   }

@@ -51,7 +51,7 @@ class FieldWriter {
   }
   template <class T>
   void list(std::size_t at, std::span<const T> list, T fill = 0) noexcept {
-    for (std::size_t i = 0; i < list_bytes / sizeof(T); ++i) {
+    for (std::size_t i = 0; i < (record_bytes - at) / sizeof(T); ++i) {
       put(at + i * sizeof(T), i < list.size() ? list[i] : fill);
     }
   }
@@ -91,7 +91,7 @@ void encode(const Event& event, RecordWriter& writer) noexcept {
   } else {
     constexpr auto list = list_of<Event>;
     const auto whole = event.*list;
-    constexpr std::size_t length = list_bytes / sizeof(whole[0]);
+    constexpr std::size_t length = list_length<Event>;
     Event part = event;
     for (std::size_t done = 0; done < whole.size() || (done == 0 && records_empty_list<Event>); done += length) {
       part.*list = whole.subspan(done, std::min(length, whole.size() - done));

@@ -49,6 +49,8 @@ enum class Kind : std::uint8_t {
   sum_times = 19,
   window = 20,
   profile_state = 21,
+  flow_task = 22,
+  graph_claims = 23,
 };
 
 struct Header {

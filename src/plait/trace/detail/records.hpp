@@ -39,7 +39,9 @@ using Records = RecordList<RecordOf<ChunkRecord, Kind::chunk>,
                            RecordOf<SumEvent, Kind::sum>,
                            RecordOf<SumTimesEvent, Kind::sum_times>,
                            RecordOf<WindowEvent, Kind::window>,
-                           RecordOf<ProfileStateEvent, Kind::profile_state>>;
+                           RecordOf<ProfileStateEvent, Kind::profile_state>,
+                           RecordOf<FlowTaskEvent, Kind::flow_task>,
+                           RecordOf<GraphClaimsEvent, Kind::graph_claims>>;
 
 /// The kind of the record that an event becomes.
 template <class Event, class... All>
@@ -60,10 +62,31 @@ template <>
 inline constexpr auto list_of<SharesEvent> = &SharesEvent::bytes;
 template <>
 inline constexpr auto list_of<SumTimesEvent> = &SumTimesEvent::times;
+template <>
+inline constexpr auto list_of<FlowTaskEvent> = &FlowTaskEvent::accesses;
+template <>
+inline constexpr auto list_of<GraphClaimsEvent> = &GraphClaimsEvent::claims;
+/// The entries of it in one record.
+template <class Event>
+inline constexpr std::size_t list_length = 0;
+template <>
+inline constexpr std::size_t list_length<GraphTaskEvent> = 12;
+template <>
+inline constexpr std::size_t list_length<CommunicatorEvent> = 12;
+template <>
+inline constexpr std::size_t list_length<SharesEvent> = 6;
+template <>
+inline constexpr std::size_t list_length<SumTimesEvent> = 12;
+template <>
+inline constexpr std::size_t list_length<FlowTaskEvent> = 6;
+template <>
+inline constexpr std::size_t list_length<GraphClaimsEvent> = 12;
+/// The most bytes that it takes.
 inline constexpr std::size_t list_bytes = 48;
 /// Whether an empty list leaves a record, too.
 template <class Event>
-inline constexpr bool records_empty_list = std::is_same_v<Event, GraphTaskEvent>;
+inline constexpr bool records_empty_list =
+    std::is_same_v<Event, GraphTaskEvent> || std::is_same_v<Event, FlowTaskEvent>;
 
 // Each `describe` calls a member of `record` for each field of an event: a writer's or a reader's.
 
@@ -300,6 +323,28 @@ void describe(Record& record, ProfileStateEvent& event) {
   record.begin("profile state");
   record.time(8, event.last);
   record.value(16, event.lost);
+}
+
+template <class Record>
+void describe(Record& record, FlowTaskEvent& event) {
+  record.begin("flow task");
+  record.time(16, event.submitted);
+  record.count(2, static_cast<std::uint16_t>(event.accesses.size()));
+  record.choice(1, event.role, TaskRole::receive, "with an unknown role");
+  record.value(4, event.communicator);
+  record.value(8, event.id);
+  record.value(24, event.tag);
+  record.value(32, event.priority);
+  record.list(40, event.accesses);
+}
+
+template <class Record>
+void describe(Record& record, GraphClaimsEvent& event) {
+  record.begin("graph claims");
+  record.count(2, static_cast<std::uint16_t>(event.claims.size()));
+  record.value(8, event.graph);
+  record.value(12, event.place);
+  record.list(16, event.claims);
 }
 
 }  // namespace plait::trace::detail

@@ -13,6 +13,8 @@
 
 namespace plait::replay::predicting {
 
+class Engine;
+
 /// Set in the numbers of operations that are rounds of collectives; the other bits are a helper's number.
 constexpr std::uint32_t helper_bit = 0x8000'0000;
 

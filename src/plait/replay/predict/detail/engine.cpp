@@ -92,6 +92,9 @@ void Engine::handle(const Event& event) {
     case EventKind::stream:
       run_stream(event.id());
       break;
+    case EventKind::release:
+    case EventKind::worker:
+      break;  // of tasks
   }
 }
 
@@ -159,8 +162,11 @@ bool Engine::act(StreamState& stream, std::uint32_t index) {
       break;
     }
     case Action::receive:
-      messages_.receive(number, key_of(stream, operation), operation.bytes, stream.now);
-      stream.now += machine_.costs(stream.rank, operation.peer).post_overhead;
+      if (machine_.search_each > 0 && must_give_way(index, stream.now)) {  // the queues must be those of that time
+        return false;
+      }
+      stream.now += messages_.receive(number, key_of(stream, operation), operation.bytes, stream.now) +
+                    machine_.costs(stream.rank, operation.peer).post_overhead;
       break;
     case Action::collective:
       if (must_give_way(index, stream.now)) {

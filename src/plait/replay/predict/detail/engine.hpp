@@ -15,7 +15,7 @@ namespace plait::replay::predicting {
 ///
 /// Streams act in the order of virtual time: before a stream does what others could notice, it yields to all earlier
 /// events. Computing and posting receives affect no other rank, so most operations need no event.
-class Engine {
+class Engine final : public MessageUser {
  public:
   Engine(const Schedule& schedule, const Platform& platform, const PredictOptions& options, std::uint32_t hosts);
   Engine(const Engine&) = delete;
@@ -24,15 +24,10 @@ class Engine {
   /// Throws: `Error` with `bad_input` when it cannot finish. Once only.
   [[nodiscard]] Prediction run();
 
-  /// The send and the receive of a message are matched.
-  void matched(const Message& message, Time now);
-  /// The data of a send have left its buffer.
-  void has_left(std::uint32_t send, Time at);
-  /// `cost`: time of the receiver's processor.
-  void complete(std::uint32_t operation, Time at, Time cost);
-  /// The network takes so much of a rank's processor: computing that is under way ends later. A rank that waits loses
-  /// nothing.
-  void disturb(std::uint32_t rank, Time at, Time taken);
+  void matched(const Message& message, Time now) override;
+  void has_left(std::uint32_t send, Time at) override;
+  void complete(std::uint32_t operation, Time at, Time cost) override;
+  void disturb(std::uint32_t rank, Time at, Time taken) override;
 
  private:
   enum class Phase : std::uint8_t { acting, sending, waiting, ended };

@@ -17,7 +17,7 @@ inline constexpr Time never = std::numeric_limits<Time>::max();
 }
 
 /// The kind of an event; of events at one time, the smaller comes first.
-enum class EventKind : std::uint32_t { arrival, port, flow, request, answer, tick, helper, stream };
+enum class EventKind : std::uint32_t { arrival, port, flow, request, answer, tick, helper, stream, release, worker };
 
 struct Event {
   Time at = 0;

@@ -90,7 +90,8 @@ struct Machine {
         within{platform.within_host},
         ranks{ranks_},
         ranks_per_host{platform.ranks_per_host},
-        copy_per_byte{1e12 / platform.copy_bytes_per_s} {}
+        copy_per_byte{1e12 / platform.copy_bytes_per_s},
+        search_each{to_time(platform.search_ns)} {}
 
   [[nodiscard]] std::uint32_t host(std::uint32_t rank) const noexcept { return rank / ranks_per_host; }
   [[nodiscard]] bool is_within_host(std::uint32_t a, std::uint32_t b) const noexcept { return host(a) == host(b); }
@@ -108,12 +109,16 @@ struct Machine {
     return static_cast<Time>(static_cast<double>(bytes) * copy_per_byte);
   }
 
+  /// The time to search a queue of so many elements for one that is anywhere in it.
+  [[nodiscard]] Time searching(std::uint32_t elements) const noexcept { return search_each * (elements + 1) / 2; }
+
   Topology topology;
   Costs between;
   Costs within;
   std::uint32_t ranks;
   std::uint32_t ranks_per_host;
   double copy_per_byte;
+  Time search_each;  ///< To search one element of a queue.
 };
 
 }  // namespace plait::replay::predicting

@@ -4,15 +4,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "plait/replay/predict/detail/engine.hpp"
-
 namespace plait::replay::predicting {
 
 MessageProtocol::MessageProtocol(const Machine& machine,
                                  const PredictOptions& options,
                                  EventQueue& events,
-                                 Engine& user)
-    : machine_{machine}, events_{events}, user_{user} {
+                                 MessageUser& user)
+    : machine_{machine}, events_{events}, user_{user}, posted_(machine.ranks), unexpected_(machine.ranks) {
   const NetworkParts parts{machine, messages_, events_, *this, options.tolerance};
   network_ = options.model == Model::points ? make_point_network(parts) : make_flow_network(parts);
 }
@@ -24,6 +22,9 @@ void MessageProtocol::send(std::uint32_t operation, const MatchKey& key, std::ui
   if (index == none) {
     index = messages_.insert(key);
     messages_[index].time = now;
+    ++unexpected_[key.destination];
+  } else {
+    messages_[index].searched = posted_[key.destination]--;
   }
   Message& message = messages_[index];
   message.send = operation;
@@ -41,17 +42,19 @@ void MessageProtocol::send(std::uint32_t operation, const MatchKey& key, std::ui
   }
 }
 
-void MessageProtocol::receive(std::uint32_t operation, const MatchKey& key, std::uint64_t bytes, Time now) {
+Time MessageProtocol::receive(std::uint32_t operation, const MatchKey& key, std::uint64_t bytes, Time now) {
   const std::uint32_t index = messages_.take(key, End::send);
   if (index == none) {
     Message& message = messages_[messages_.insert(key)];
     message.receive = operation;
     message.bytes = bytes;
     message.time = now;
-    return;
+    ++posted_[key.destination];
+    return machine_.search_each * unexpected_[key.destination];  // all, in vain
   }
   Message& message = messages_[index];
   message.receive = operation;
+  const Time search = machine_.searching(unexpected_[key.destination]--);
   user_.matched(message, now);
   const Time arrived = std::exchange(message.time, now);
   if (message.stage == Stage::asked) {
@@ -59,6 +62,7 @@ void MessageProtocol::receive(std::uint32_t operation, const MatchKey& key, std:
   } else if (message.stage == Stage::delivered) {
     delivered(index, arrived);
   }
+  return search;
 }
 
 void MessageProtocol::answer(std::uint32_t message, Time now) {
@@ -92,6 +96,7 @@ void MessageProtocol::delivered(std::uint32_t message, Time at) {
   if (at < sent.time) {  // before its receive: the unexpected message is copied now
     at = sent.time + (sent.is_eager ? machine_.copying(sent.bytes) : 0);
   }
+  at += sent.searched > 0 ? machine_.searching(sent.searched) : 0;
   const std::uint32_t operation = sent.receive;
   const Time cost = costs(sent).receiving(sent.bytes);
   messages_.release(message);

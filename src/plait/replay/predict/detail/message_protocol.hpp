@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "plait/replay/predict/detail/event_queue.hpp"
 #include "plait/replay/predict/detail/machine.hpp"
@@ -12,17 +13,33 @@
 
 namespace plait::replay::predicting {
 
-class Engine;
+/// What a protocol notifies: an engine that plays operations. Times may be in the future.
+class MessageUser {
+ public:
+  /// The send and the receive of a message are matched.
+  virtual void matched(const Message& message, Time now) = 0;
+  /// The data of a send have left its buffer.
+  virtual void has_left(std::uint32_t send, Time at) = 0;
+  /// A send is over, or a receive has its message. `cost`: time of the receiver's processor.
+  virtual void complete(std::uint32_t operation, Time at, Time cost) = 0;
+  /// The network takes so much of a rank's processor: computing that is under way ends later. A rank that waits loses
+  /// nothing.
+  virtual void disturb(std::uint32_t /*rank*/, Time /*at*/, Time /*taken*/) {}
+
+ protected:
+  ~MessageUser() = default;
+};
 
 /// The messages of a prediction: matching, the eager and the rendezvous protocol, on a network.
 class MessageProtocol {
  public:
   /// Borrows all. Notifies `user`, possibly before the time of what it reports.
-  MessageProtocol(const Machine& machine, const PredictOptions& options, EventQueue& events, Engine& user);
+  MessageProtocol(const Machine& machine, const PredictOptions& options, EventQueue& events, MessageUser& user);
 
   /// Posts a send, after its overhead.
   void send(std::uint32_t operation, const MatchKey& key, std::uint64_t bytes, Time now);
-  void receive(std::uint32_t operation, const MatchKey& key, std::uint64_t bytes, Time now);
+  /// Posts a receive. Returns the time of the receiver's processor to search its unexpected messages.
+  [[nodiscard]] Time receive(std::uint32_t operation, const MatchKey& key, std::uint64_t bytes, Time now);
   /// The RTS (`EventKind::request`) or CTS (`answer`) of a rendezvous has arrived at a rank that is in the library.
   void progress(EventKind kind, std::uint32_t message, Time now);
   /// Prefetches the memory of a key that is needed soon.
@@ -48,9 +65,11 @@ class MessageProtocol {
 
   const Machine& machine_;
   EventQueue& events_;
-  Engine& user_;
+  MessageUser& user_;
   MessageTable messages_;
   std::unique_ptr<Network> network_;
+  std::vector<std::uint32_t> posted_;      ///< Of each rank: receives without a message.
+  std::vector<std::uint32_t> unexpected_;  ///< Of each rank: messages without a receive, at the time of their send.
   std::uint64_t message_count_ = 0;
   std::uint64_t byte_count_ = 0;
 };

@@ -41,6 +41,7 @@ struct alignas(64) Message {
   std::uint32_t last = none;          ///< In the oldest of a key: the youngest.
   std::uint32_t send = none;          ///< Operation or helper that sends.
   std::uint32_t receive = none;       ///< That receives.
+  std::uint32_t searched = 0;         ///< Receives that were posted when it was sent.
   bool is_collective = false;
   Stage stage = Stage::waiting;
   bool is_eager = false;

@@ -35,7 +35,8 @@ struct RecordName {
 struct Place {
   std::byte* memory = nullptr;  ///< Of a copy: nothing until it is taken.
   std::size_t bytes = 0;
-  bool is_copy = false;  ///< Counts as memory of the flow, and is freed after its last use.
+  bool is_copy = false;      ///< Counts as memory of the flow, and is freed after its last use.
+  std::uint32_t number = 0;  ///< In traces, from 1; 0 until it is first recorded.
 
   std::vector<RecordName> writers;     ///< The last writer, or the last commuting ones.
   std::vector<RecordName> readers;     ///< Since then.

@@ -43,7 +43,7 @@ FlowEngine::FlowEngine(comm::Endpoint& endpoint,
       self_{endpoint.self()},
       comms_{endpoint.claim_comms(1)},
       check_{endpoint, comms_[0], log_},
-      records_{endpoint, scheduler, recorder, options},
+      records_{endpoint, scheduler, recorder, options, comms_[0]},
       values_{records_, self_, endpoint.rank_count(), comms_[0], options_.fanout} {}
 
 void FlowEngine::abandon() noexcept {

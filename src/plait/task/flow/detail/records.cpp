@@ -86,9 +86,15 @@ void RecordMessage::released(const comm::Status& /*status*/) noexcept {
   record.records.front().run().has_ended(record);
 }
 
-Records::Records(comm::Endpoint& endpoint, Scheduler& scheduler, trace::Recorder& recorder, const FlowOptions& options)
+Records::Records(comm::Endpoint& endpoint,
+                 Scheduler& scheduler,
+                 trace::Recorder& recorder,
+                 const FlowOptions& options,
+                 comm::CommId comm)
     : endpoint_{endpoint},
       checks_reads_{has_checks(options.read_checks)},
+      recorder_{recorder},
+      trace_{recorder.thread(WorkerId{}, fmt::format("flow {:#x}", comm.value()))},
       kinds_{recorder},
       memory_{options.copy_bytes_max, std::max<std::uint64_t>(options.receive_ahead, 1)},
       front_{scheduler, "flow", options.window, [this] { return describe_waiting(); }} {}
@@ -143,10 +149,34 @@ void Records::begin(Record& record) {
   front_.begin();
   if (record.part != Part::gate) {
     front_.run().expect_end(record);
+    if (trace_.is_on() && record.part != Part::passing_on) {
+      trace(record);
+    }
   }
   if (record.waits.fetch_sub(1, std::memory_order_acq_rel) == 1) {  // with end()
     hand_over(record, nullptr);
   }
+}
+
+/// Writes what orders a record: whatever ended before it was submitted is no longer in any list.
+void Records::trace(const Record& record) {
+  accesses_.clear();
+  for (const Use& use : record.uses) {
+    std::uint32_t& number = use.place->number;
+    number = number != 0 ? number : ++places_in_trace_;
+    const bool is_alone = use.mode == Mode::commute || use.mode == Mode::reduce;
+    accesses_.push_back(number << 2U | (only_reads(use.mode) ? 0U : is_alone ? 2U : 1U));
+  }
+  const bool is_message = record.part != Part::task;
+  trace_.flow_task({.role = record.part == Part::send      ? trace::TaskRole::send
+                            : record.part == Part::receive ? trace::TaskRole::receive
+                                                           : trace::TaskRole::compute,
+                    .communicator = is_message ? record.message.address.comm.value() : 0,
+                    .id = front_.run().id_of(record),
+                    .submitted = recorder_.now(),
+                    .tag = is_message ? record.message.address.tag : Tag{},
+                    .priority = static_cast<std::int64_t>(record.weight_ns),
+                    .accesses = accesses_});
 }
 
 void Records::count(Record& task) noexcept {

@@ -22,7 +22,12 @@ namespace plait::task::detail {
 /// Threads: the submitting one, but for the functions for any thread. Records end in any worker.
 class Records final : public Ending {
  public:
-  Records(comm::Endpoint& endpoint, Scheduler& scheduler, trace::Recorder& recorder, const FlowOptions& options);
+  /// `comm`: of the flow's messages; names the thread that submits in traces.
+  Records(comm::Endpoint& endpoint,
+          Scheduler& scheduler,
+          trace::Recorder& recorder,
+          const FlowOptions& options,
+          comm::CommId comm);
 
   // ---- the submitting thread ----
   /// Takes a free record, with nothing in it and one wait.
@@ -54,9 +59,14 @@ class Records final : public Ending {
   void end(Record& record, ReadySink* sink) noexcept;
   void give_memory(ReadySink* sink) noexcept;
   [[nodiscard]] std::string describe_waiting() const;
+  void trace(const Record& record);
 
   comm::Endpoint& endpoint_;
   const bool checks_reads_;
+  trace::Recorder& recorder_;
+  trace::ThreadRecorder& trace_;  ///< Of the submitting thread.
+  std::uint32_t places_in_trace_ = 0;
+  std::vector<std::uint32_t> accesses_;  ///< Workspace of `trace`.
   KindTable kinds_;
   std::vector<std::unique_ptr<Record>> all_;  ///< In use or not.
   Node* free_ = nullptr;                      ///< Linked: those that `make` takes next.

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -112,6 +113,24 @@ void activate(Lifecycle& lifecycle, Worker& worker, std::span<const Task> active
     }
   }
   lifecycle.messages().post_sends(worker);
+}
+
+/// The claims of a task, as in a trace; `numbers` has those of the resources that are known.
+std::vector<std::uint32_t> claims_in_trace(const Node& node,
+                                           std::unordered_map<const Resource*, std::uint32_t>& numbers) {
+  enum : std::uint32_t { locks, shares, is_above };
+  std::vector<std::uint32_t> claims;
+  const auto add = [&](const Resource* resource, std::uint32_t how) {
+    const auto number = numbers.try_emplace(resource, static_cast<std::uint32_t>(numbers.size())).first->second;
+    claims.push_back(number << 2U | how);
+  };
+  for (const Claim& claim : *node.claims) {
+    add(claim.resource, claim.access == Access::shared ? shares : locks);
+    for (const Resource* above = claim.resource->parent(); above != nullptr; above = above->parent()) {
+      add(above, is_above);
+    }
+  }
+  return claims;
 }
 
 /// The state of the last graph's run, when it is over and no other thread has it; else null. A short run would spend
@@ -224,6 +243,7 @@ void Runs::record_start(Graph& graph, const RunState& run, std::size_t active_co
   if (graph.number_in_trace_ == 0) {
     graph.number_in_trace_ = ++graphs_in_trace_;
     std::vector<std::uint32_t> later;
+    std::unordered_map<const Resource*, std::uint32_t> resources;
     for (const Task& task : graph.all()) {
       const Node& node = task.node();
       later.clear();
@@ -235,6 +255,10 @@ void Runs::record_start(Graph& graph, const RunState& run, std::size_t active_co
                                .role = node.role->in_trace,
                                .kind = run.names[node.kind.value()],
                                .later = later});
+      if (node.has_claims) {
+        worker.trace.graph_claims(
+            {.graph = graph.number_in_trace_, .place = node.number + 1, .claims = claims_in_trace(node, resources)});
+      }
     }
   }
   worker.trace.graph_run({.graph = graph.number_in_trace_,

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/replay/program/predict_tasks.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "plait/replay/detail/description.hpp"
+#include "plait/replay/predict/predict_tasks.hpp"
+#include "plait/replay/predict/task_gains.hpp"
+#include "plait/replay/program/text.hpp"
+
+namespace plait::replay::program {
+namespace {
+
+constexpr std::size_t kinds_tried = 4;
+
+/// What one line of the table predicts.
+struct Question {
+  std::string name;
+  Platform platform;
+  TaskOptions options;
+};
+
+struct TaskLine {
+  std::string name;
+  nanoseconds total{};
+  double use = 0;
+};
+
+/// The steps from the middle that have about so many tasks.
+StepRange middle_steps(const trace::RunTrace& run, std::uint64_t tasks_max) {
+  std::map<std::uint32_t, std::uint64_t> counts;
+  std::uint64_t whole = 0;
+  for (const trace::RankTrace& rank : run.ranks) {
+    for (const auto& [thread, task] : rank.tasks) {
+      ++counts[task.step];
+      ++whole;
+    }
+  }
+  if (tasks_max == 0 || whole <= tasks_max) {
+    return {};
+  }
+  std::uint64_t before = 0;
+  auto first = counts.begin();
+  while (first != counts.end() && before + first->second <= (whole - tasks_max) / 2) {
+    before += first++->second;
+  }
+  std::uint64_t taken = 0;
+  StepRange steps{first->first, first->first};
+  for (auto at = first; at != counts.end() && (at == first || taken + at->second <= tasks_max); ++at) {
+    taken += at->second;
+    steps.last = at->first;
+  }
+  return steps;
+}
+
+/// The change of the machine, or an error for those that only an exchange without tasks has.
+void apply(Question& question, const WhatIf& what_if) {
+  switch (what_if.kind) {
+    case WhatIf::Kind::compute:
+      question.options.compute_factor *= what_if.value;
+      return;
+    case WhatIf::Kind::cores:
+    case WhatIf::Kind::aggregate:
+    case WhatIf::Kind::tile:
+      throw Error{
+          ErrorCode::bad_argument,
+          fmt::format("'{}' is of exchanges, and this run has tasks: use --workers and --ranks, or --exchange to "
+                      "predict its messages alone",
+                      what_if.name())};
+    default:
+      break;
+  }
+  Scenario scenario{.platform = question.platform};
+  question.platform = with(std::move(scenario), {what_if}).value().platform;
+}
+
+/// "walk=2": makes a kind of task twice as fast.
+void apply_faster(Question& question, const TaskRun& run, const std::string& text) {
+  const std::size_t at = text.rfind('=');
+  if (at == std::string::npos) {
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("--faster {}: give the kind of task and a factor, such as walk=2", text)};
+  }
+  const std::uint32_t kind = find_kind(run, text.substr(0, at)).value();
+  question.options.kind_factor.resize(run.kinds.size(), 1);
+  question.options.kind_factor[kind] /= parse_factor(text.substr(at + 1)).value();
+}
+
+/// The mean time of each kind of task.
+std::map<std::string, double> mean_times(const TaskRun& run) {
+  std::map<std::string, std::pair<double, double>> sums;
+  for (const RunNode& node : run.nodes) {
+    if (node.role == NodeRole::task) {
+      auto& [sum, count] = sums[run.kinds[node.kind]];
+      sum += static_cast<double>(node.took.count());
+      count += 1;
+    }
+  }
+  std::map<std::string, double> means;
+  for (const auto& [kind, sum] : sums) {
+    means[kind] = sum.first / sum.second;
+  }
+  return means;
+}
+
+/// Has each kind take the mean time that it takes in another run.
+void apply_times_of(Question& question, const TaskRun& run, const std::string& folder) {
+  const TaskRun other = tasks_of_folder(folder).value();
+  const auto own = mean_times(run);
+  const auto theirs = mean_times(other);
+  question.options.kind_factor.resize(run.kinds.size(), 1);
+  for (std::size_t kind = 0; kind < run.kinds.size(); ++kind) {
+    const auto here = own.find(run.kinds[kind]);
+    const auto there = theirs.find(run.kinds[kind]);
+    if (here != own.end() && there != theirs.end() && here->second > 0) {
+      question.options.kind_factor[kind] *= there->second / here->second;
+    }
+  }
+}
+
+/// A line for each change alone, then one with all.
+std::vector<Question> questions_of(const TaskRun& run, const TaskQuestions& asked, const Question& base) {
+  std::vector<std::pair<std::string, std::function<void(Question&)>>> changes;
+  for (const std::uint32_t workers : asked.workers) {
+    changes.emplace_back(fmt::format("{} worker{} a rank", workers, workers == 1 ? "" : "s"),
+                         [=](Question& question) { question.options.workers = workers; });
+  }
+  for (const std::uint32_t ranks : asked.ranks) {
+    changes.emplace_back(fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s"),
+                         [=](Question& question) { question.options.ranks = ranks; });
+  }
+  for (const std::string& text : asked.faster) {
+    changes.emplace_back("faster " + text, [&run, text](Question& question) { apply_faster(question, run, text); });
+  }
+  if (!asked.times_of.empty()) {
+    changes.emplace_back("times of " + asked.times_of,
+                         [&](Question& question) { apply_times_of(question, run, asked.times_of); });
+  }
+  for (const WhatIf& what_if : asked.what_ifs) {
+    changes.emplace_back(what_if.name(), [what_if](Question& question) { apply(question, what_if); });
+  }
+  std::vector<Question> questions;
+  for (const auto& [name, change] : changes) {
+    questions.push_back(base);
+    questions.back().name = name;
+    change(questions.back());
+  }
+  if (changes.size() > 1) {
+    questions.push_back(base);
+    questions.back().name = "all of these";
+    for (const auto& [name, change] : changes) {
+      change(questions.back());
+    }
+  }
+  return questions;
+}
+
+void print_task_table(const std::vector<TaskLine>& lines) {
+  std::size_t width = 8;
+  for (const TaskLine& line : lines) {
+    width = std::max(width, line.name.size());
+  }
+  fmt::print("{:<{}}  {:>12}  {:>8}\n", "what if", width, "total", "in tasks");
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const TaskLine& line = lines[i];
+    fmt::print("{:<{}}  {:>12}  {:>6.1f} %{}\n",
+               line.name,
+               width,
+               text_of(line.total),
+               100 * line.use,
+               i == 1 ? "" : "  " + change(line.total, lines[1].total));
+  }
+}
+
+TaskLine line_as_recorded(const TaskRun& run) {
+  nanoseconds busy{};
+  for (const RunNode& node : run.nodes) {
+    busy += node.role == NodeRole::task ? node.took : nanoseconds{};
+  }
+  const double whole = static_cast<double>(run.length.count()) * run.ranks * run.workers;
+  return {"as recorded", run.length, whole > 0 ? static_cast<double>(busy.count()) / whole : 0};
+}
+
+void write_results(const TaskQuestions& asked,
+                   const std::vector<TaskLine>& lines,
+                   const std::vector<TaskGain>& gains,
+                   std::optional<nanoseconds> against,
+                   const std::string& sentence) {
+  nlohmann::json result{{"platform", asked.platform}, {"of", "tasks"}, {"lines", nlohmann::json::array()}};
+  for (const TaskLine& line : lines) {
+    result["lines"].push_back({{"name", line.name}, {"total_ns", line.total.count()}, {"in_tasks", line.use}});
+  }
+  for (const TaskGain& gain : gains) {
+    result["gains"].push_back({{"what", gain.what}, {"gain", gain.gain}});
+  }
+  if (against) {
+    result["against"] = {{"total_ns", against->count()}};
+  }
+  if (!sentence.empty()) {
+    result["advice"] = sentence;
+  }
+  if (!(std::ofstream{asked.json} << result.dump(2) << "\n")) {
+    throw Error{ErrorCode::io, asked.json + " cannot be written; check that its folder exists"};
+  }
+}
+
+}  // namespace
+
+bool has_tasks(const trace::RunTrace& run) {
+  return std::ranges::any_of(run.ranks, [](const auto& rank) { return !rank.tasks.empty(); });
+}
+
+void predict_task_run(const trace::RunTrace& trace, const TaskQuestions& asked) {
+  const StepRange steps = asked.step ? StepRange{*asked.step, *asked.step} : middle_steps(trace, asked.tasks_max);
+  const TaskRun run = tasks_of_run(trace, steps).value();
+  Question base;
+  base.platform = asked.platform.empty() ? platform_of(run) : read_platform(asked.platform).value();
+  base.options.model = asked.model == "flows" ? Model::flows : Model::points;
+  base.options.tolerance = asked.tolerance;
+  std::vector<std::string> notices = run.notices;
+  std::vector<TaskLine> lines{line_as_recorded(run)};
+  const auto predict_line = [&](const Question& question) {
+    TaskPrediction prediction = predict_tasks(run, question.platform, question.options).value();
+    lines.push_back({question.name, prediction.total, prediction.use()});
+    notices.insert(notices.end(), prediction.notices.begin(), prediction.notices.end());
+    return prediction;
+  };
+  base.name = "predicted";
+  const TaskPrediction first = predict_line(base);
+  fmt::print("{} ranks of {} worker{}: {} tasks, {} messages, {:.3f} MB; {}\n",
+             run.ranks,
+             run.workers,
+             run.workers == 1 ? "" : "s",
+             first.tasks,
+             first.messages,
+             static_cast<double>(first.bytes) * 1e-6,
+             base.platform.name.empty() ? asked.platform : base.platform.name);
+  const std::vector<Question> questions = questions_of(run, asked, base);
+  for (const Question& question : questions) {
+    predict_line(question);
+  }
+  print_task_table(lines);
+  std::optional<nanoseconds> against;
+  if (!asked.against.empty()) {
+    against = tasks_of_folder(asked.against).value().length;
+    fmt::print("against {}: {}, the prediction is off by {}\n",
+               asked.against,
+               text_of(*against),
+               change(lines.back().total, *against));
+  }
+  std::vector<TaskGain> gains;
+  std::string sentence;
+  if (asked.has_advice || asked.has_all_gains) {
+    const Question& last = questions.empty() ? base : questions.back();
+    gains = gains_of(run, last.platform, last.options, asked.has_all_gains ? run.kinds.size() : kinds_tried).value();
+    sentence = sentence_of(gains);
+    if (asked.has_all_gains) {
+      for (const TaskGain& gain : gains) {
+        fmt::print("  {:>6.1f} %  {} twice as fast\n", 100 * gain.gain, gain.what);
+      }
+    }
+    fmt::print("{}\n", sentence);
+  }
+  std::ranges::sort(notices);
+  notices.erase(std::ranges::unique(notices).begin(), notices.end());
+  for (const std::string& notice : notices) {
+    fmt::print(stderr, "plait predict: {}\n", notice);
+  }
+  if (!asked.json.empty()) {
+    write_results(asked, lines, gains, against, sentence);
+  }
+}
+
+}  // namespace plait::replay::program
