@@ -17,12 +17,13 @@ from plait.export.perfetto import write_perfetto
 from plait.measures.call_findings import find_call_losses
 from plait.measures.critical_path import WHAT
 from plait.measures.findings import describe_messages
+from plait.measures.loss_sentences import heading, largest_losses
 from plait.measures.path_sentence import path_parts, path_sentence
 from plait.measures.ranks import rank_table
 from plait.readers.plait import read_run
 from plait.report.analysis import Analysis, analyse
 from plait.report.graphviz import MISSING, has_dot
-from plait.report.summary import find_all_losses, summarise
+from plait.report.summary import find_all_losses, loss_records, summarise
 from plait.report.write import Written, write_report
 
 _NOTICES_MAX = 6
@@ -56,6 +57,11 @@ def report(
         describe_messages(analysis.run),
     ]
     console.print(", ".join(facts))
+    named = largest_losses(analysis.run, analysis.losses)
+    if named:
+        console.print(f"[bold]{heading(analysis.losses)}[/]")
+    for text in named:
+        console.print(f"  {escape(text)}")
     for rank, share in analysis.ranks.select("rank", "idle_share").head(16).iter_rows():
         console.print(f"  rank {rank}: {100 * share:.1f} % idle")
     for sentence in find_call_losses(analysis.run, analysis.calls, analysis.traffic.balance):
@@ -93,6 +99,7 @@ def _document(analysis: Analysis, written: Written, perfetto: Path | None) -> di
         "notices": list(run.notices),
         "summary": {quantity.name: quantity.value for quantity in summarise(analysis)},
         "ranks": ranks.to_dicts(),
+        "losses": loss_records(analysis),
         "findings": find_all_losses(analysis),
         "slowest_step": _slowest_step(analysis),
         "page": str(written.page),

@@ -36,6 +36,9 @@ AMOUNTS = (*("#E3F1EE", "#BFE3D8", "#8CCBC6", "#52ABC0", "#2B83B5", "#215B9C", "
 AMOUNTS_DARK = (*("#17394B", "#1D5570", "#257A8F", "#3AA29C", "#73C79A", "#BFE59A", "#F7F7B0"),)
 WAITING = ("#EEF2F6", "#FBE3C4", "#F5B872", "#E88A2E", "#D55E00", "#8A3200")
 WAITING_DARK = ("#242D37", "#553A22", "#94531B", "#D9741A", "#F3A04A", "#FFE0B0")
+#: The largest losses of a run, in their order; all others.
+LARGEST_LOSSES = ("#D55E00", "#AA4499", "#DDAA33")
+SMALLER_LOSSES = "#6F7B88"
 #: Overlap: achieved, possible but not achieved, not possible.
 OVERLAP = ("#228833", "#E69F00", "#C3CCD6")
 #: Calls by what they do: the values of the class column of the call table.

@@ -19,6 +19,7 @@ from plait.measures.critical_path import path_shares, walk_paths
 from plait.measures.dead_time import dead_time_totals, dead_times
 from plait.measures.idle import idle_by_lane, idle_by_rank
 from plait.measures.kinds import kind_statistics
+from plait.measures.losses import Losses, losses_of_calls, losses_of_tasks
 from plait.measures.messages import (
     Unmatched,
     count_unmatched,
@@ -126,6 +127,15 @@ class Analysis:
     @cached_property
     def traffic(self) -> TrafficMeasures:
         return measure_traffic(self.run, self.working_ns)
+
+    @cached_property
+    def losses(self) -> Losses:
+        """What most time is lost to; of calls where there are any, else of tasks."""
+        if self.calls.by_function.height:
+            return losses_of_calls(self.run, self.calls)
+        if self.dead.height:
+            return losses_of_tasks(self.run, self.dead, self.working_ns)
+        return Losses(0, self.total_ns, 0)
 
     @property
     def total_ns(self) -> int:

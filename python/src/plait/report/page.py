@@ -25,6 +25,7 @@ from plait.report.page_calls import (
     unmatched_section,
     waits_section,
 )
+from plait.report.page_losses import losses_section
 from plait.report.page_particles import particle_phases_section
 from plait.report.page_traffic import balance_section, matrix_section, sizes_section
 from plait.report.page_work import dead_time_section, kinds_section
@@ -45,6 +46,8 @@ _SCRIPTS = (
     "main.js",
 )
 _NOTICES_MAX = 40
+#: Those that are seen at once; a click shows the others.
+_NOTICES_OPEN = 4
 _HINT = (
     "click a plot, then: wheel or + and - zoom, drag or arrow keys pan, shift + drag selects, double "
     "click shows all"
@@ -82,8 +85,9 @@ def _body(
     of_calls = [waits_section(analysis), call_time_section(analysis), overlap_section(analysis)]
     sections = [
         _head(analysis),
-        _tiles(analysis),
         _notices(analysis, payload),
+        losses_section(analysis),
+        _tiles(analysis),
         _findings(analysis),
         *of_calls[:1],
         _tasks(analysis, payload),
@@ -178,8 +182,14 @@ def _notices(analysis: Analysis, payload: Payload) -> str:
     shown = [escape(notice) for notice in notices[:_NOTICES_MAX]]
     if more > 0:
         shown.append(f"and {more} more")
-    items = "".join(f"<li>{notice}</li>" for notice in shown)
-    return f'<div class="notice" id="notices"><b>Read this first</b><ul>{items}</ul></div>'
+    first, rest = shown[:_NOTICES_OPEN], shown[_NOTICES_OPEN:]
+    more_notices = f"<details><summary>{len(rest)} more</summary>{_list(rest)}</details>" if rest else ""
+    return f'<div class="notice" id="notices"><b>Read this first</b>{_list(first)}{more_notices}</div>'
+
+
+def _list(items: Sequence[str]) -> str:
+    """Of HTML."""
+    return f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
 
 
 def _findings(analysis: Analysis) -> str:
@@ -187,7 +197,7 @@ def _findings(analysis: Analysis) -> str:
     if not found:
         return ""
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in found)
-    return f'<div class="findings"><h2>What cost most time</h2><ul>{items}</ul></div>'
+    return f'<div class="findings"><h2>More about where the time went</h2><ul>{items}</ul></div>'
 
 
 def _tasks(analysis: Analysis, payload: Payload) -> str:
