@@ -83,9 +83,9 @@ def test_a_rank_that_computes_longest_is_named_with_what_balance_gains() -> None
     assert loss.gain_ns == pytest.approx((18 - 12) * MS * 10, rel=1e-6)
     text = largest_losses(run, found)[0]
     assert text.startswith(
-        "1. Ranks wait in collective operations for rank 3, which comes last, and it computes 1.50 times "
-        "as long as the mean. That takes 33 % of the run: 60 ms of 180 ms for the mean thread. If all "
-        "ranks computed equally long, the run would take about 120 ms."
+        "1. Ranks wait in collective operations for rank 3, which comes last, and it computes 1.50 "
+        "times as long as the mean. That takes 33 % of the run: 60 ms of 180 ms for the mean thread. "
+        "If all ranks computed equally long, the run would take about 120 ms."
     )
     assert text.endswith("What to do: give rank 3 less of the work, and the others more.")
 

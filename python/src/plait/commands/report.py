@@ -50,9 +50,22 @@ def report(
         console.print(f"[yellow]note:[/] and {len(notices) - _NOTICES_MAX} more, on the page")
     with console.status("drawing"):
         written = write_report(analysis, output or folder / "report")
+    _print(console, analysis)
+    console.print(f"wrote {escape(str(written.page))} and {len(written.pictures)} pictures beside it")
+    if perfetto is not None:
+        write_perfetto(analysis.run, analysis.matched, perfetto)
+        console.print(f"wrote {escape(str(perfetto))}; open it in ui.perfetto.dev")
+    if results is not None:
+        write_json(results, _document(analysis, written, perfetto))
+    if open_page:
+        webbrowser.open(written.page.resolve().as_uri())
+
+
+def _print(console: Console, analysis: Analysis) -> None:
+    """What the run is, and where its time went."""
     facts = [
         format_time(analysis.total_ns),
-        format_count(len(run.ranks_present), "rank"),
+        format_count(len(analysis.run.ranks_present), "rank"),
         format_count(analysis.steps.height, "step"),
         describe_messages(analysis.run),
     ]
@@ -71,14 +84,6 @@ def report(
         console.print(escape(path_sentence(path, analysis.run.kinds)) + " It was the slowest step.")
     if not has_dot():
         console.print(f"[yellow]note:[/] {MISSING}")
-    console.print(f"wrote {escape(str(written.page))} and {len(written.pictures)} pictures beside it")
-    if perfetto is not None:
-        write_perfetto(analysis.run, analysis.matched, perfetto)
-        console.print(f"wrote {escape(str(perfetto))}; open it in ui.perfetto.dev")
-    if results is not None:
-        write_json(results, _document(analysis, written, perfetto))
-    if open_page:
-        webbrowser.open(written.page.resolve().as_uri())
 
 
 def _slowest_path(analysis: Analysis) -> pl.DataFrame:

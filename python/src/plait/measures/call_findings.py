@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from plait import _events as events
 from plait._events import Run
 from plait._units import format_bytes, format_count, format_share, format_time
 from plait.measures import wait_states
@@ -19,6 +20,11 @@ _WORTH = 0.01
 _NAMED_MAX = 3
 #: What MPI libraries take for each receive that a search passes, from `plait bench accelerate`.
 _SEARCH_STEP_NS = 12
+#: Classes of calls that move no messages.
+_NO_DATA = (
+    *(events.CALL_OTHER, events.CALL_SETS_UP, events.CALL_FILE),
+    events.CALL_BEGINS_OR_ENDS,
+)
 _KIND_WORDS = {
     wait_states.LATE_SENDER: "for messages that had not been sent yet",
     wait_states.LATE_RECEIVER: "for receives that had not been posted yet",
@@ -158,13 +164,21 @@ def _packing(run: Run, calls: CallMeasures) -> list[str]:
 
 def _rest(calls: CallMeasures, in_calls: float) -> list[str]:
     """What of the time in calls is neither waiting for others nor stalled."""
-    rest = in_calls - calls.savings.share("late_ns") - calls.savings.share("progression_ns")
-    if rest < 0.05:
-        return []
-    return [
-        f"{_percent(rest)} of the time is what else calls take: the moving of data, and the library's "
-        "own work. Sending less, or work to do meanwhile, helps there."
-    ]
+    no_data = float(calls.by_class.filter(pl.col("class").is_in(_NO_DATA))["share"].sum())
+    rest = in_calls - no_data
+    rest -= calls.savings.share("late_ns") + calls.savings.share("progression_ns")
+    found = []
+    if rest >= 0.05:
+        found.append(
+            f"{_percent(rest)} of the time is what else calls take: the moving of data, and the "
+            "library's own work. Sending less, or work to do meanwhile, helps there."
+        )
+    if no_data >= 0.05:
+        found.append(
+            f"{_percent(no_data)} of the time is spent in calls that move no messages: those that create "
+            "communicators or processes, or work on files."
+        )
+    return found
 
 
 def _acceleration(run: Run, calls: CallMeasures) -> str:

@@ -42,7 +42,7 @@ def describe_loss(run: Run, losses: Losses, loss: Loss) -> LossText:
 
 
 def nothing_lost(losses: Losses) -> str:
-    """What is in the place of the largest losses where none is large enough; "" where nothing is known."""
+    """In the place of the largest losses, where none is large enough; "" where nothing is known."""
     if losses.whole_ns <= 0 or losses.largest:
         return ""
     most = f"; the largest takes {_percent(losses.found[0].share)}" if losses.found else ""
@@ -104,7 +104,7 @@ _WHAT = {
     names.COLLECTIVES: "Collective operations take time even when all ranks are there",
     names.TRANSFERS: "Ranks wait while their data moves",
     names.FILES: "Ranks wait for files",
-    names.OTHER_CALLS: "Ranks are in calls of MPI that move no data, such as those that create communicators",
+    names.OTHER_CALLS: "Ranks are in calls of MPI that move no data, such as creating communicators",
     names.STARVED: "Workers have no task that is ready: each waits for messages or for tasks elsewhere",
     names.HELD: "Tasks are ready, but do not start: they wait for a lock, or the scheduler is busy",
     names.NO_GRAPH: "No graph of tasks is running: the program works between its steps",
@@ -174,11 +174,11 @@ def _remedy(run: Run, loss: Loss) -> str:
 
 
 _IN_TURNS = {
-    names.LATE_SENDERS: "What to do: send as soon as the data is there, before other work; receive later.",
-    names.LATE_RECEIVERS: "What to do: post receives before the work that comes before them (MPI_Irecv).",
+    names.LATE_SENDERS: "What to do: send as soon as the data is there, before other work.",
+    names.LATE_RECEIVERS: "What to do: post receives (MPI_Irecv) before other work, not after it.",
     names.LATE_AT_COLLECTIVES: (
-        "What to do: leave out barriers that nothing needs; begin the collective earlier and wait for it "
-        "later (MPI_Iallreduce and its like)."
+        "What to do: leave out barriers that nothing needs; begin the collective earlier and wait for "
+        "it later (MPI_Iallreduce and its like)."
     ),
     names.UNEVEN_WORK: "What to do: let steps overlap, so that a rank need not wait for the end of one.",
 }
@@ -192,15 +192,15 @@ _POLLING_TASKS = (
 )
 _REMEDIES = {
     names.SMALL_MESSAGES: (
-        f"What to do: copy those of up to {SMALL_BYTES} bytes to one rank together, and send them as one."
+        f"What to do: copy those of up to {SMALL_BYTES} bytes to one rank together, and send one."
     ),
     names.COLLECTIVES: (
         "What to do: combine several into one; or begin them earlier and compute meanwhile "
         "(MPI_Iallreduce and its like)."
     ),
     names.TRANSFERS: (
-        "What to do: start the messages earlier (MPI_Isend, MPI_Irecv), compute what does not need them, "
-        "and wait afterwards."
+        "What to do: start the messages earlier (MPI_Isend, MPI_Irecv), compute what does not need "
+        "them, and wait afterwards."
     ),
     names.FILES: "What to do: write less often, or larger parts at once, or from fewer ranks.",
     names.OTHER_CALLS: "What to do: create communicators, data types and windows once, and keep them.",

@@ -3,14 +3,15 @@
 
 The rule that makes them comparable: every nanosecond of a thread between the run's first and last work
 belongs to at most one loss. A call's time is divided in this order: waiting for a rank that came late
-(`wait_states`), waiting for data that was ready to move (`stalled_calls`), what packing of small messages
-would save (`savings`), and the rest, by what the call does. Of the time in no call, or in tasks, a part is
-lost where more threads compute at once than there are cores, and a part is the recorder's own.
+(`wait_states`), waiting for data that was ready to move (`stalled_calls`), what packing of small
+messages would save (`savings`), and the rest, by what the call does. Of the time in no call, or in
+tasks, a part is lost where more threads compute at once than there are cores, and a part is the
+recorder's own.
 
 The gain is how much shorter the run would be at least. Waiting for late ranks ends when all compute
-equally long: that saves what the longest computes above the mean, and no more than the mean thread waits.
-Of every other loss, the run gains what even the rank loses that loses least of it; of what can only be
-hidden behind computing, no more than that rank computes. Each gain is of that loss mended alone.
+equally long: that saves what the longest computes above the mean, and no more than the mean thread
+waits. Of every other loss, the run gains what even the rank loses that loses least of it; of what can
+only be hidden behind computing, no more than that rank computes. Each gain is of that loss mended alone.
 """
 
 from __future__ import annotations

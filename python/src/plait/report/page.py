@@ -8,16 +8,15 @@ from collections.abc import Sequence
 from html import escape
 from importlib import resources
 from string import Template
+from typing import Any
 
 import polars as pl
 
 from plait import _events as events
 from plait._units import format_bytes, format_count, format_share, format_time
-from plait.measures import critical_path
 from plait.measures.findings import message_totals
-from plait.plots import palette
 from plait.report.analysis import Analysis
-from plait.report.html import figure
+from plait.report.html import figure, line_swatch
 from plait.report.outputs import OutputPicture
 from plait.report.page_calls import (
     call_time_section,
@@ -27,6 +26,7 @@ from plait.report.page_calls import (
 )
 from plait.report.page_losses import losses_section
 from plait.report.page_particles import particle_phases_section
+from plait.report.page_phases import path_section, phases_section
 from plait.report.page_traffic import balance_section, matrix_section, sizes_section
 from plait.report.page_work import dead_time_section, kinds_section
 from plait.report.payload import Payload
@@ -47,7 +47,7 @@ _SCRIPTS = (
 )
 _NOTICES_MAX = 40
 #: Those that are seen at once; a click shows the others.
-_NOTICES_OPEN = 4
+_NOTICES_OPEN = 3
 _HINT = (
     "click a plot, then: wheel or + and - zoom, drag or arrow keys pan, shift + drag selects, double "
     "click shows all"
@@ -98,10 +98,10 @@ def _body(
         sizes_section(analysis),
         unmatched_section(analysis),
         dead_time_section(analysis),
-        _phases(analysis),
+        phases_section(analysis),
         kinds_section(analysis),
         particle_phases_section(analysis),
-        _path(analysis),
+        path_section(analysis),
         *graphs,
         _gaps(payload),
         *_counters(payload),
@@ -159,10 +159,10 @@ def _tiles(analysis: Analysis) -> str:
 def _notices(analysis: Analysis, payload: Payload) -> str:
     notices = list(analysis.run.notices)
     if payload.data["merged"] > 0:
+        whole = "; `plait report --step N` shows one step whole" if analysis.steps.height > 1 else ""
         notices.append(
             f"This run is long: the {format_count(payload.data['merged'], 'shortest bar')} of the task "
-            "plot are shown merged with their neighbours of the same kind; `plait report --step N` "
-            "shows one step whole"
+            f"plot are shown merged with their neighbours of the same kind{whole}"
         )
     if payload.data["messages_left_out"] > 0:
         notices.append(
@@ -285,93 +285,6 @@ def _scatter_text(analysis: Analysis) -> tuple[str, str]:
     )
 
 
-def _phases(analysis: Analysis) -> str:
-    tables = []
-    colours = palette.kind_colours(analysis.run)
-    if analysis.task_phases.height:
-        tables.append(_phase_table("Tasks", analysis.task_phases, colours))
-    if analysis.message_phases.height:
-        tables.append(
-            _phase_table("Messages (overlapping, no worker)", analysis.message_phases, colours)
-        )
-    if analysis.span_phases.height:
-        spans = [palette.span_colour(i) for i in range(len(analysis.run.span_kinds))]
-        tables.append(_phase_table("Spans", analysis.span_phases, spans))
-    if not tables:
-        return ""
-    return figure(
-        "phases",
-        "Time in each phase",
-        "The bar is the mean over ranks, the black line reaches from the rank that spent least to the "
-        "one that spent most. Imbalance is the most over the mean.",
-        f'<div class="plot">{"".join(tables)}</div>',
-        plain=True,
-    )
-
-
-def _phase_table(title: str, phases: pl.DataFrame, colours: Sequence[str]) -> str:
-    longest = max(1.0, float(phases["max_ns"].to_numpy().max()))
-    rows = []
-    for row in phases.iter_rows(named=True):
-        colour = colours[row["kind"]]
-        mean, low, high = (100 * row[name] / longest for name in ("mean_ns", "min_ns", "max_ns"))
-        bar = (
-            f'<div class="track"><div style="left:0;width:{mean:.2f}%;background:{colour}"></div>'
-            f'<div class="range" style="left:{low:.2f}%;width:{max(0.3, high - low):.2f}%"></div></div>'
-        )
-        cells = (
-            f"{row['count']:,}",
-            *(format_time(row[name]) for name in ("total_ns", "mean_ns", "max_ns")),
-            f"{row['imbalance']:.2f}",
-        )
-        rows.append(
-            f'<tr><td><i style="background:{colour}"></i>{escape(row["phase"])}</td>'
-            f'<td class="bar">{bar}</td>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
-        )
-    return (
-        f"<table><caption>{escape(title)}</caption><thead><tr><th>phase</th><th></th><th>count</th>"
-        "<th>sum over ranks</th><th>mean</th><th>most</th><th>imbalance</th></tr></thead>"
-        f"{''.join(rows)}</table><br>"
-    )
-
-
-def _path(analysis: Analysis) -> str:
-    if not analysis.shares.height:
-        return ""
-    whole = int(analysis.shares["time_ns"].sum())
-    colours = dict(zip(analysis.run.kinds, palette.kind_colours(analysis.run), strict=True))
-    rows = []
-    for row in analysis.shares.iter_rows(named=True):
-        running = row["what"] == critical_path.RUN
-        colour = colours.get(row["name"], "#777") if running else palette.WAITS[row["what"]]
-        rows.append(
-            f'<tr><td><i style="background:{colour}"></i>{escape(str(row["name"]))}</td>'
-            f"<td>{row['count']:,}</td><td>{format_time(row['time_ns'])}</td>"
-            f"<td>{format_share(row['time_ns'], whole)}</td></tr>"
-        )
-    tools = (
-        '<div class="tools"><button data-act="typical">Typical step</button>'
-        '<button data-act="slowest">Slowest step</button><button data-act="before">‹ Step</button>'
-        '<button data-act="after">Step ›</button><span class="which"></span></div>'
-    )
-    overall = (
-        f"<table><caption>All steps ({analysis.steps.height:,})</caption><thead><tr>"
-        "<th>on the path</th><th>times</th><th>time</th><th>share</th></tr></thead>"
-        f"{''.join(rows)}</table>"
-    )
-    return figure(
-        "path",
-        "Why a step took as long as it did",
-        "The critical path: from the task that ended last back to what each task waited for last, the "
-        "task before it on its worker, the one that released it, or a message (red). Making anything "
-        "outside it faster does not shorten the step.",
-        f'{tools}<p class="sentence"></p><div class="plot"></div>'
-        '<div class="tables"><table class="path-table"></table>'
-        f"{overall}</div><details><summary>Every stretch of this step, in order of time</summary>"
-        '<div class="wide"><table class="path-list"></table></div></details>',
-    )
-
-
 def _gaps(payload: Payload) -> str:
     if not payload.data["gaps"]:
         return ""
@@ -389,11 +302,27 @@ def _counters(payload: Payload) -> list[str]:
         figure(
             f"counter-{index}",
             escape(counter["name"]).capitalize() + " over time",
-            "As the program recorded it.",
-            '<div class="rank-legend"></div><div class="plot"></div>',
+            _counter_text(counter),
+            f'<div class="rank-legend fixed">{_curve_legend(counter)}</div><div class="plot"></div>',
         )
         for index, counter in enumerate(payload.data["counters"])
     ]
+
+
+def _counter_text(counter: dict[str, Any]) -> str:
+    text = "As the program recorded it."
+    shown = len(counter["lines"])
+    if shown < counter["ranks"]:
+        text += f" Of {counter['ranks']:,} ranks, the {shown} that reach highest and lowest."
+    if counter["left_out"]:
+        more = format_count(counter["left_out"], "more counter")
+        text += f" {more}: <code>plait.read(RUN).counters</code>."
+    return text
+
+
+def _curve_legend(counter: dict[str, Any]) -> str:
+    ranks = [line["rank"] for line in counter["lines"]]
+    return "".join(f"<span>{line_swatch(rank)}rank {rank}</span>" for rank in ranks)
 
 
 def _foot(analysis: Analysis) -> str:

@@ -60,7 +60,8 @@ def _bar(losses: Losses) -> str:
     parts.append((smaller, palette.SMALLER_LOSSES, "", f"smaller losses: {100 * smaller:.1f} %"))
     parts.append((rest, "var(--computing)", "", f"not lost: {100 * rest:.1f} %"))
     cells = "".join(
-        f'<div style="flex-grow:{share:.5f};background:{colour};color:{_ink(colour)}">{text if share > _ROOM else ""}</div>'
+        f'<div style="flex-grow:{share:.5f};background:{colour};color:{_ink(colour)}">'
+        f"{text if share > _ROOM else ''}</div>"
         for share, colour, text, _ in parts
         if share > 0
     )

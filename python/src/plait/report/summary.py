@@ -142,7 +142,7 @@ def find_all_losses(analysis: Analysis) -> list[str]:
 
 
 def loss_records(analysis: Analysis) -> list[dict[str, Any]]:
-    """All losses, the largest first, as numbers and sentences; docs/reference/tables.md has the columns."""
+    """All losses, the largest first; docs/reference/tables.md has the columns."""
     run, losses = analysis.run, analysis.losses
     found = []
     for loss in losses.found:

@@ -197,7 +197,7 @@ plait.drawTraffic = async function (view) {
   plait.attempt("balance", (figure) => {
     const whole = new plait.View(view.low, view.high);
     new plait.BalancePanel(figure, whole, shares);
-    new plait.ImbalancePanel(figure, whole);
+    if (Math.max(...plait.data.balance.imbalance) > 0.001) new plait.ImbalancePanel(figure, whole);
     whole.redraw();
   });
 };

@@ -31,6 +31,8 @@ plait.rankColour = function (rank) {
   return plait.rankColours.get(rank) || "#777777";
 };
 
+plait.rankDash = (rank) => [[], [6, 3], [2, 2], [7, 2, 2, 2]][Math.floor(rank / plait.data.rank_colours) % 4];
+
 // Ranks that curves are drawn of: all, or of more than can be told apart those with the highest peaks.
 plait.CURVES_MAX = 16; plait.HIGHEST = 8;
 plait.chooseRanks = function (peaks) {
@@ -58,7 +60,7 @@ plait.CurvesPanel = class extends plait.Panel {
       ctx.strokeStyle = plait.rankColour(c.rank); ctx.fillStyle = plait.rankColour(c.rank);
       ctx.beginPath();
       for (let i = 0; i < c.x.length; i++) i ? ctx.lineTo(c.x[i], y(c.y[i])) : ctx.moveTo(c.x[i], y(c.y[i]));
-      ctx.lineWidth = 1.3; ctx.globalAlpha = 0.9; ctx.stroke();
+      ctx.lineWidth = 1.3; ctx.globalAlpha = 0.9; ctx.setLineDash(plait.rankDash(c.rank)); ctx.stroke(); ctx.setLineDash([]);
       if (c.x.length) { ctx.lineTo(c.x[c.x.length - 1], y(0)); ctx.lineTo(c.x[0], y(0)); ctx.globalAlpha = 0.13; ctx.fill(); }
       ctx.globalAlpha = 1; ctx.lineWidth = 1;
     }
