@@ -175,8 +175,8 @@ def _rest(calls: CallMeasures, in_calls: float) -> list[str]:
         )
     if no_data >= 0.05:
         found.append(
-            f"{_percent(no_data)} of the time is spent in calls that move no messages: those that create "
-            "communicators or processes, or work on files."
+            f"{_percent(no_data)} of the time is spent in calls that move no messages: those that "
+            "create communicators or processes, or work on files."
         )
     return found
 
