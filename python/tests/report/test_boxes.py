@@ -105,3 +105,16 @@ def test_text_that_leaves_its_box_is_found(pages: dict[str, Path]) -> None:
     wide = '<section style="width:200px;white-space:nowrap">' + "wide " * 40 + "</section></main>"
     page.write_text(pages["calls"].read_text().replace("</main>", wide, 1))
     assert any(one.startswith("SECTION") for one in outside(page, 1000))
+
+
+def test_each_canvas_and_picture_is_described_and_reached_by_the_keyboard(
+    pages: dict[str, Path],
+) -> None:
+    for page in pages.values():
+        html = open_page(page).html
+        canvases = re.findall(r"<canvas[^>]*>", html)
+        assert canvases
+        for canvas in canvases:
+            assert re.search(r'aria-label="[^"]{10,}"', canvas), canvas
+            assert 'tabindex="0"' in canvas
+        assert all(re.search(r'alt="[^"]+"', image) for image in re.findall(r"<img[^>]*>", html))

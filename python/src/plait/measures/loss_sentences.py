@@ -33,9 +33,9 @@ class LossText:
 
 def describe_loss(run: Run, losses: Losses, loss: Loss) -> LossText:
     return LossText(
-        f"{_what(loss)}.",
+        f"{_what(run, loss)}.",
         _cost(losses, loss),
-        _gain(losses, loss),
+        _gain(run, losses, loss),
         _where(run, loss),
         _remedy(run, loss),
     )
@@ -69,7 +69,9 @@ def heading(losses: Losses) -> str:
 assert NAMED_MAX == 3, "heading() has words for three"
 
 
-def _what(loss: Loss) -> str:
+def _what(run: Run, loss: Loss) -> str:
+    if loss.name == names.UNPOLLED and run.tasks.height:
+        return "Workers wait, and no thread of their rank polls the network meanwhile"
     if loss.name == names.UNEVEN_WORK:
         return f"Workers have no task at the start or the end of steps{_longest(loss, ', as ')}"
     if loss.name in _WAITS:
@@ -126,18 +128,26 @@ def _cost(losses: Losses, loss: Loss) -> str:
     return f"That takes {_percent(loss.share)} of the run: {each} of {whole} for the mean thread."
 
 
-def _gain(losses: Losses, loss: Loss) -> str:
+def is_gain_known(losses: Losses, loss: Loss) -> bool:
+    """Whether the record shows that mending it would make the run noticeably shorter."""
+    return loss.gain_ns >= _SMALL * losses.length_ns
+
+
+def _gain(run: Run, losses: Losses, loss: Loss) -> str:
     shorter = format_time(losses.length_ns - loss.gain_ns)
     if loss.name in (*_WAITS, names.UNEVEN_WORK):
-        if loss.gain_ns < _SMALL * losses.length_ns:
+        if not is_gain_known(losses, loss):
             return (
                 "Over the whole run all ranks compute about equally long: another distribution of the "
                 "work gains little, earlier sends and fewer points where all meet gain more."
             )
         return f"If all ranks computed equally long, the run would take about {shorter}."
-    if loss.gain_ns < _SMALL * losses.length_ns:
+    if not is_gain_known(losses, loss):
         return "How much shorter the run would be without it does not follow from the record."
-    return f"{_IF[loss.name]}, the run would take about {shorter}."
+    how = _IF[loss.name]
+    if loss.name == names.UNPOLLED and run.tasks.height:
+        how = "If a thread polled the network all the time"
+    return f"{how}, the run would take about {shorter}."
 
 
 _IF = {

@@ -7,7 +7,13 @@ import re
 from html import escape
 
 from plait._units import format_share
-from plait.measures.loss_sentences import count_text, describe_loss, heading, nothing_lost
+from plait.measures.loss_sentences import (
+    count_text,
+    describe_loss,
+    heading,
+    is_gain_known,
+    nothing_lost,
+)
 from plait.measures.losses import Loss, Losses
 from plait.plots import palette
 from plait.report.analysis import Analysis
@@ -31,19 +37,22 @@ def losses_section(analysis: Analysis) -> str:
     text = f"<ol>{items}</ol>" if named else f'<p class="none">{escape(nothing_lost(losses))}</p>'
     rule = escape(_RULE.format(threads=count_text(losses)))
     return (
-        f'<section class="losses" id="losses"><h2>{heading(losses)}</h2>{_bar(losses)}{text}'
+        f'<section class="losses" id="losses" aria-label="largest losses"><h2>{heading(losses)}</h2>{_bar(losses)}{text}'
         f'<p class="rule">{rule}</p></section>'
     )
 
 
 def _item(analysis: Analysis, losses: Losses, loss: Loss, colour: str) -> str:
     text = describe_loss(analysis.run, losses, loss)
+    gain = escape(text.gain)
+    if is_gain_known(losses, loss):
+        gain = f"<b>{gain}</b>"
     remedy = _CODE.sub(r"<code>\1</code>", escape(text.remedy))
     where = f"<p>{escape(text.where)}</p>" if text.where else ""
     return (
         f'<li style="border-color:{colour}"><b class="share">'
         f"{format_share(loss.lost_ns, losses.whole_ns)}</b><h3>{escape(text.what)}</h3>"
-        f"<p>{escape(text.cost)} <b>{escape(text.gain)}</b></p>{where}"
+        f"<p>{escape(text.cost)} {gain}</p>{where}"
         f'<p class="remedy">{remedy}</p></li>'
     )
 

@@ -43,8 +43,8 @@ def _zoom(groups: int) -> str:
     if groups <= _ZOOM_MIN:
         return ""
     return (
-        " Click a matrix, then wheel or + and - zoom, dragging or the arrow keys move, 0 shows all; where "
-        "cells are smaller than a pixel, the largest of them is drawn."
+        " Click a matrix, then wheel or + and - zoom, dragging or the arrow keys move, 0 shows all; "
+        "where cells are smaller than a pixel, the largest of them is drawn."
     )
 
 

@@ -6,6 +6,7 @@ plait.HistogramPanel = class extends plait.Canvas {
   constructor(figure, gaps) {
     super(figure, 280, { left: 84, top: 14, right: 40, bottom: 46 });
     this.gaps = gaps;
+    this.describe("time in poll gaps, by their length");
     this.element.addEventListener("pointermove", (event) => this.hover(event));
     this.element.addEventListener("pointerleave", () => plait.hideTip());
   }
@@ -41,8 +42,7 @@ plait.CounterPanel = class extends plait.Panel {
   constructor(figure, view, counter) {
     super(figure, view, 220, { left: 128, top: 14 });
     this.counter = counter;
-    this.element.setAttribute("role", "img");
-    this.element.setAttribute("aria-label", counter.name + " over time, a curve for each rank");
+    this.describe(counter.name + " over time, a curve for each rank");
   }
   draw(ctx) {
     const q = plait.data.quantum_ns;

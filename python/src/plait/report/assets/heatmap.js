@@ -61,8 +61,7 @@ plait.MatrixPanel = class extends plait.Canvas {
     for (const v of values) if (v > 0) { this.least = Math.min(this.least, v); this.most = Math.max(this.most, v); }
     this.low = Math.min(this.least, this.most / 10);
     this.format = shown.is_bytes ? plait.bytes : (v) => v.toLocaleString("en");
-    this.element.setAttribute("role", "img");
-    this.element.setAttribute("aria-label", shown.title + " from each rank to each rank, between " + this.format(this.least) + " and " + this.format(this.most));
+    this.describe(shown.title + " from each rank to each rank, between " + this.format(this.least) + " and " + this.format(this.most));
     this.element.addEventListener("pointerleave", () => plait.hideTip());
     view.panels.push(this);
     this.listen();
@@ -189,8 +188,7 @@ plait.BalancePanel = class extends plait.Panel {
     const info = plait.data.balance, row = Math.max(2, Math.min(20, Math.floor(360 / info.rows)));
     super(figure, view, row * info.rows + 60, { left: 128, top: 8 });
     this.info = info; this.shares = shares; this.row = row;
-    this.element.setAttribute("role", "img");
-    this.element.setAttribute("aria-label", "share of time that each rank was " + info.name + ", over time");
+    this.describe("share of time that each rank was " + info.name + ", over time");
   }
   draw(ctx) {
     const { rows, each, edges_ns: edges, colours } = this.info, bins = edges.length - 1, q = plait.data.quantum_ns, stops = plait.stops(colours);
@@ -226,6 +224,7 @@ plait.ImbalancePanel = class extends plait.Panel {
   constructor(figure, view) {
     super(figure, view, 150, { left: 128, top: 14 });
     this.info = plait.data.balance;
+    this.describe("imbalance of computing over time");
   }
   draw(ctx) {
     // Cut where hardly anybody computes at all; the hover text has the number.

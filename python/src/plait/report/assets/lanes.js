@@ -54,6 +54,7 @@ plait.LanesPanel = class extends plait.Panel {
     this.bars = bars; this.layout = layout;
     this.options = Object.assign({ fade: false, overlay: null, messages: null }, options);
     this.highlight = null;
+    this.describe(lanes.length + " lanes over time; the tables of the page have the sums of what is in them. Keys: + and - zoom, arrows move, 0 shows all");
   }
   draw(ctx) {
     const { places, headings } = this.layout;
@@ -242,6 +243,7 @@ plait.OverviewPanel = class extends plait.Canvas {
   constructor(figure, view, bars) {
     super(figure, 54, { left: 128, top: 4, bottom: 6 });
     this.view = view; this.bars = bars;
+    this.describe("the whole run in one strip; the part that the lanes show is marked");
     view.listeners.push(() => this.paint());
     const at = (event) => {
       const x = event.clientX - this.element.getBoundingClientRect().left;

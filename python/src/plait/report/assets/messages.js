@@ -45,6 +45,7 @@ plait.CurvesPanel = class extends plait.Panel {
   constructor(figure, view, options) {
     super(figure, view, 210, { left: 128, top: 12 });
     this.options = options;
+    this.describe(options.name + " over time, a curve for each rank");
   }
   draw(ctx) {
     const curves = this.options.curves(this);
@@ -135,6 +136,7 @@ plait.ScatterPanel = class extends plait.Canvas {
   constructor(figure, m) {
     super(figure, 460, { left: 84, top: 14, right: 20, bottom: 46 });
     this.m = m;
+    this.describe("a dot for each message: when it was sent, and how long it was under way");
     this.element.addEventListener("pointermove", (event) => this.hover(event));
     this.element.addEventListener("pointerleave", () => plait.hideTip());
   }
