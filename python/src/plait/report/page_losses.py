@@ -37,7 +37,8 @@ def losses_section(analysis: Analysis) -> str:
     text = f"<ol>{items}</ol>" if named else f'<p class="none">{escape(nothing_lost(losses))}</p>'
     rule = escape(_RULE.format(threads=count_text(losses)))
     return (
-        f'<section class="losses" id="losses" aria-label="largest losses"><h2>{heading(losses)}</h2>{_bar(losses)}{text}'
+        f'<section class="losses" id="losses" aria-label="largest losses"><h2>{heading(losses)}</h2>'
+        f"{_bar(losses)}{text}"
         f'<p class="rule">{rule}</p></section>'
     )
 
