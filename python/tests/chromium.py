@@ -17,7 +17,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 _OPTIONS = (
     *("--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    *("--window-size=1400,4200", "--enable-logging=stderr"),
+    "--enable-logging=stderr",
 )
 
 
@@ -37,11 +37,11 @@ def _attribute(tag: str, name: str) -> str:
     return found.group(1) if found else ""
 
 
-def open_page(page: Path, *, screenshot: Path | None = None) -> Page:
-    return open_address(page.resolve().as_uri(), screenshot=screenshot)
+def open_page(page: Path, *, screenshot: Path | None = None, width: int = 1400) -> Page:
+    return open_address(page.resolve().as_uri(), screenshot=screenshot, width=width)
 
 
-def open_address(address: str, *, screenshot: Path | None = None) -> Page:
+def open_address(address: str, *, screenshot: Path | None = None, width: int = 1400) -> Page:
     """Skips the test, with the reason, where there is no Chromium."""
     browser = next((path for name in NAMES if (path := shutil.which(name))), None)
     if browser is None:
@@ -52,6 +52,7 @@ def open_address(address: str, *, screenshot: Path | None = None) -> Page:
         done = subprocess.run(
             [
                 *(browser, *_OPTIONS, *sandbox, f"--user-data-dir={profile}"),
+                f"--window-size={width},4200",
                 *("--virtual-time-budget=30000", *wanted, address),
             ],
             capture_output=True,

@@ -19,6 +19,7 @@ Meta example() {
           .ranks = 2,
           .workers = 4,
           .hosts = {"one", "two"},
+          .cores = 48,
           .started = start,
           .ended = start + std::chrono::milliseconds{1500},
           .mpi = "mpi (Open MPI 4.1.4)",
@@ -42,6 +43,7 @@ TEST(Meta, is_read_as_it_was_written) {
   EXPECT_EQ(meta.ranks, wanted.ranks);
   EXPECT_EQ(meta.workers, wanted.workers);
   EXPECT_EQ(meta.hosts, wanted.hosts);
+  EXPECT_EQ(meta.cores, wanted.cores);
   EXPECT_EQ(meta.started, wanted.started);
   EXPECT_EQ(meta.ended, wanted.ended);
   EXPECT_EQ(meta.mpi, wanted.mpi);

@@ -66,7 +66,9 @@ class Costs:
 
     def time_ns(self, payload_bytes: int) -> float:
         """Of one message between idle ranks, as docs/how-to/predict.md has it."""
-        linear = payload_bytes * self.overhead_per_byte_ns if payload_bytes <= self.eager_bytes_max else 0
+        linear = (
+            payload_bytes * self.overhead_per_byte_ns if payload_bytes <= self.eager_bytes_max else 0
+        )
         time = self.latency_ns + self.moving_time_ns(payload_bytes)
         for curve, overhead in (
             (self.sending_ns, self.send_overhead_ns),

@@ -82,6 +82,7 @@ def test_a_receive_that_never_completed_is_listed() -> None:
     ranks[1].complete(1, anything, 0, flags=3)
     found = trouble(make_run(*ranks))
     assert found == [
+        "Rank 0 recorded no calls of MPI, others did: figures of calls of MPI are without it",
         "1 receive on rank 1 from any rank (the first: tag 1, 8 B): never completed",
         "1 receive on rank 1 from rank 0 (the first: tag 0, 8 B), posted by MPI_Irecv at program+0x20: "
         "never completed",
@@ -127,3 +128,24 @@ def test_a_collective_as_a_whole_may_be_recorded_before_earlier_tests(tmp_path: 
 
 def test_a_run_in_order_is_no_trouble(ring_folder: Path) -> None:
     assert trouble(read_run(ring_folder)) == []
+
+
+def test_ranks_that_recorded_other_things_than_the_rest_are_named() -> None:
+    ranks = [Rank(number) for number in range(3)]
+    for rank in ranks:
+        rank.initialise(100)
+        if rank.rank != 1:
+            rank.collective("MPI_Barrier", 1000, 2000, communicator=5)
+        rank.finalise(3000, 4000)
+    assert trouble(make_run(*ranks)) == [
+        "Rank 1 recorded no calls of MPI, others did: figures of calls of MPI are without it"
+    ]
+
+
+def test_a_program_that_only_begins_and_ends_is_reported() -> None:
+    rank = Rank(0)
+    rank.initialise(100)
+    rank.finalise(3000, 4000)
+    assert trouble(make_run(rank)) == [
+        "The program called MPI only to begin and to end: there is nothing that ranks could wait for"
+    ]

@@ -72,7 +72,7 @@ def test_a_picture_stands_beside_the_page_for_each_figure(page_of_ring: Path) ->
         *(f"{n}.png" for n in ("dead-time", "poll-gaps", "counters", "bodies")),
         *(f"{n}.png" for n in ("matrix", "message-sizes", "balance")),
         *(f"graph-{n}.{kind}" for n in ("kinds", "tasks") for kind in ("dot", "svg")),
-        *(f"{n}.csv" for n in ("kinds", "dead-time", "critical-path")),
+        *(f"{n}.csv" for n in ("kinds", "dead-time", "critical-path", "losses")),
         *(f"{n}.csv" for n in ("matrix", "message-sizes", "balance")),
     }
     for path in page_of_ring.parent.glob("*.png"):

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
+#include "plait/base/topology.hpp"
 #include "plait/record/call.hpp"
 #include "plait/trace/clock_alignment.hpp"
 #include "plait/trace/run_folder.hpp"
@@ -80,6 +81,7 @@ trace::Meta describe_run(const Mpi& mpi, MPI_Comm world, const KnownCommunicator
   meta.ranks = communicators.run_size();
   meta.workers = 1;
   meta.hosts = hosts_of(mpi, world, meta.ranks);
+  meta.cores = machine_core_count();
   meta.started = std::chrono::system_clock::now();
   meta.mpi = version_of(mpi);
   meta.recorder = "mpi";

@@ -53,6 +53,7 @@ trace::Meta describe(const Options& options, const net::Driver& driver, std::vec
   meta.ranks = driver.rank_count();
   meta.workers = options.worker_count;
   meta.hosts = std::move(hosts);
+  meta.cores = machine_core_count();
   meta.started = std::chrono::system_clock::now();
   meta.mpi = driver.name();
   meta.revision = options.revision;

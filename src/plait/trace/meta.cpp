@@ -66,6 +66,7 @@ Meta from_json(const json& object) {
   meta.command = object.value("command", meta.command);
   meta.workers = object.value("workers", 0U);
   meta.hosts = object.value("hosts", meta.hosts);
+  meta.cores = object.value("cores", 0U);
   meta.mpi = object.value("mpi", "");
   meta.revision = object.value("revision", "");
   meta.options = object.value("options", meta.options);
@@ -89,6 +90,7 @@ void write_meta(const std::filesystem::path& folder, const Meta& meta) {
                        {"ranks", meta.ranks},
                        {"workers", meta.workers},
                        {"hosts", meta.hosts},
+                       {"cores", meta.cores},
                        {"started", to_text(meta.started)},
                        {"ended", meta.ended ? json(to_text(*meta.ended)) : json(nullptr)},
                        {"mpi", meta.mpi},

@@ -22,6 +22,7 @@ struct Meta {
   std::uint32_t ranks = 0;
   std::uint32_t workers = 0;       ///< Computing threads of a rank.
   std::vector<std::string> hosts;  ///< Of each rank.
+  std::uint32_t cores = 0;         ///< Of the host of rank 0; 0: not known.
   Time started;
   std::optional<Time> ended;  ///< Nothing while it runs, and after a run that failed.
   std::string mpi;            ///< For example `Driver::name()`.

@@ -26,6 +26,7 @@ from plait._build import find_program
 from plait._errors import PlaitError
 from plait._events import Run
 from plait._files import whole_file, whole_folder
+from plait.commands._part import events_of, require_events
 from plait.export._program import (
     ProgramMissingError,
     Progress,
@@ -33,7 +34,6 @@ from plait.export._program import (
     perfetto_by_program,
     program_for,
 )
-from plait.commands._part import events_of, require_events
 from plait.export.parquet import write_parquet
 from plait.export.perfetto import write_perfetto
 from plait.export.swift import write_swift

@@ -20,12 +20,13 @@ from plait.commands._part import is_profile
 from plait.export.perfetto import write_perfetto
 from plait.measures.critical_path import WHAT
 from plait.measures.findings import describe_messages
+from plait.measures.loss_sentences import heading, largest_losses
 from plait.measures.path_sentence import path_parts, path_sentence
 from plait.measures.ranks import rank_table
 from plait.readers.plait import read_run
 from plait.report.analysis import Analysis, analyse
 from plait.report.graphviz import MISSING, has_dot
-from plait.report.summary import find_all_call_losses, find_all_losses, summarise
+from plait.report.summary import find_all_call_losses, find_all_losses, loss_records, summarise
 from plait.report.write import Written, write_report
 
 _NOTICES_MAX = 6
@@ -57,21 +58,7 @@ def report(
         console.print(f"[yellow]note:[/] and {len(notices) - _NOTICES_MAX} more, on the page")
     with console.status("drawing"):
         written = write_report(analysis, output or folder / _page_folder(window))
-    facts = [
-        format_time(analysis.total_ns),
-        format_count(len(run.ranks_present), "rank"),
-        format_count(analysis.steps.height, "step"),
-        describe_messages(analysis.run),
-    ]
-    console.print(", ".join(facts))
-    for rank, share in analysis.ranks.select("rank", "idle_share").head(16).iter_rows():
-        console.print(f"  rank {rank}: {100 * share:.1f} % idle")
-    for sentence in find_all_call_losses(analysis):
-        console.print(f"  {escape(sentence)}")
-    for sentence in _task_sentences(analysis):
-        console.print(escape(sentence))
-    if not has_dot():
-        console.print(f"[yellow]note:[/] {MISSING}")
+    _print(console, analysis)
     console.print(f"wrote {escape(str(written.page))} and {len(written.pictures)} pictures beside it")
     if perfetto is not None:
         write_perfetto(analysis.run, analysis.matched, perfetto)
@@ -81,6 +68,30 @@ def report(
     if open_page:
         webbrowser.open(written.page.resolve().as_uri())
     require_whole(analysis)
+
+
+def _print(console: Console, analysis: Analysis) -> None:
+    """What the run is, and where its time went."""
+    facts = [
+        format_time(analysis.total_ns),
+        format_count(len(analysis.run.ranks_present), "rank"),
+        format_count(analysis.steps.height, "step"),
+        describe_messages(analysis.run),
+    ]
+    console.print(", ".join(facts))
+    named = largest_losses(analysis.run, analysis.losses)
+    if named:
+        console.print(f"[bold]{heading(analysis.losses)}[/]")
+    for text in named:
+        console.print(f"  {escape(text)}")
+    for rank, share in analysis.ranks.select("rank", "idle_share").head(16).iter_rows():
+        console.print(f"  rank {rank}: {100 * share:.1f} % idle")
+    for sentence in find_all_call_losses(analysis):
+        console.print(f"  {escape(sentence)}")
+    for sentence in _task_sentences(analysis):
+        console.print(escape(sentence))
+    if not has_dot():
+        console.print(f"[yellow]note:[/] {MISSING}")
 
 
 def require_whole(*analyses: Analysis) -> None:
@@ -130,6 +141,7 @@ def _document(
         "notices": list(run.notices),
         "summary": {quantity.name: quantity.value for quantity in summarise(analysis)},
         "ranks": ranks.to_dicts(),
+        "losses": loss_records(analysis),
         "findings": find_all_losses(analysis),
         "slowest_step": _slowest_step(analysis),
         "gains": [

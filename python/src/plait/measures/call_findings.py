@@ -31,6 +31,11 @@ _REMEDIES = {
     events.CALL_FILE: "is reading and writing files: fewer and larger accesses, or collective "
     "ones, help",
 }
+#: Classes of calls that move no messages, and have no remedy above.
+_NO_DATA = (
+    events.CALL_OTHER,
+    events.CALL_BEGINS_OR_ENDS,
+)
 _KIND_WORDS = {
     wait_states.LATE_SENDER: "for messages that had not been sent yet",
     wait_states.LATE_RECEIVER: "for receives that had not been posted yet",
@@ -187,7 +192,10 @@ def _rest(calls: CallMeasures, in_calls: float) -> list[str]:
         for what, share in apart.items()
         if share >= _REST_WORTH
     ]
-    moving = rest - sum(apart.values())
+    no_data = sum(times.get(what, 0) for what in _NO_DATA) / calls.whole_ns
+    if no_data >= _REST_WORTH:
+        found.append(f"{_percent(no_data)} of the time is spent in calls that move no messages.")
+    moving = rest - no_data - sum(apart.values())
     if moving >= _REST_WORTH and calls.is_of_sums:
         polling = times.get(events.CALL_COMPLETES, 0) / calls.whole_ns
         found.append(

@@ -19,6 +19,7 @@ def find_trouble(run: Run, matched: pl.DataFrame, unmatched: pl.DataFrame) -> li
         *_early(run, matched),
         *_unmatched(run, unmatched),
         *_open_regions(run),
+        *_unlike(run),
         *_differing_ranks(run),
         *_recording_off(run),
     ]
@@ -81,6 +82,26 @@ def _ranks(ranks: list[int]) -> str:
     some = ", ".join(str(rank) for rank in ranks[:_SHOWN_MAX])
     word = "rank" if len(ranks) == 1 else "ranks"
     return f"{word} {some}" + (" ..." if len(ranks) > _SHOWN_MAX else "")
+
+
+def _unlike(run: Run) -> list[str]:
+    """Ranks that recorded nothing of what others did, or nothing but start and end."""
+    proper = run.calls.filter(pl.col("class") != events.CALL_BEGINS_OR_ENDS)
+    if run.calls.height and not proper.height and not run.tasks.height:
+        return [
+            "The program called MPI only to begin and to end: there is nothing that ranks could wait for"
+        ]
+    found = []
+    for table, what in ((proper, "calls of MPI"), (run.tasks, "tasks")):
+        without = sorted(set(run.ranks_present) - set(table["rank"].unique()))
+        if table.height and without:
+            ranks = ", ".join(map(str, without[:_SHOWN_MAX]))
+            more = f" and {len(without) - _SHOWN_MAX} more" if len(without) > _SHOWN_MAX else ""
+            found.append(
+                f"Rank {ranks}{more} recorded no {what}, others did: figures of {what} are without "
+                f"{'it' if len(without) == 1 else 'them'}"
+            )
+    return found
 
 
 def _clocks_backwards(run: Run) -> list[str]:

@@ -45,6 +45,11 @@ class Measures:
         """A row for each kind of task: how many, how long, how long they were queued."""
         return self._table("kinds")
 
+    @property
+    def losses(self) -> pl.DataFrame:
+        """A row for each loss of time, the largest first; no moment of a thread is in two rows."""
+        return self._table("losses")
+
     @cached_property
     def phases(self) -> pl.DataFrame:
         """A row for each kind of task and of span: its time over the ranks."""

@@ -171,6 +171,11 @@ class Recording:
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     @cached_property
+    def losses(self) -> pl.DataFrame:
+        """What most time is lost to, the largest first; no moment of a thread is in two rows."""
+        return self.measures.losses
+
+    @cached_property
     def findings(self) -> Sentences:
         """What cost most time, the most important first."""
         return Sentences(find_all_losses(self.analysis))

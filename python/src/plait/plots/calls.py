@@ -46,7 +46,7 @@ def plot_lanes(analysis: Analysis, lanes: Lanes) -> Figure | None:
     panels = 1 if close is None else 2
     figure = style.new_figure(13, panels * (1.0 + 0.26 * max(3, len(own))) + 0.8)
     axes = style.add_axes(figure, panels)
-    names, colours = kind_table(analysis.run)
+    names, marks = kind_table(analysis.run)
     shown = _draw_panel(axes[0], own, lanes, analysis, analysis.window_ns)
     of_ranks = "" if len(own) == len(analysis.run.ranks_present) else f" ({len(own)} lanes of them)"
     style.title(axes[0], f"What each rank did: computing, and calls{of_ranks}")
@@ -55,7 +55,7 @@ def plot_lanes(analysis: Analysis, lanes: Lanes) -> Figure | None:
         _draw_messages(axes[1], own, analysis, close)
         style.title(axes[1], "The same, close up, with messages")
     handles = [Patch(color=palette.COMPUTING, label="computing (in no call)")]
-    handles += [Patch(color=colours[kind], label=names[kind]) for kind in sorted(shown)[:39]]
+    handles += [style.patch(marks[kind], names[kind]) for kind in sorted(shown)[:39]]
     figure.legend(handles=handles, loc="outside lower center", ncols=8, frameon=False, fontsize=8.5)
     return figure
 
@@ -75,7 +75,7 @@ def _close_window(analysis: Analysis) -> tuple[int, int] | None:
 def _draw_panel(
     axes: Axes, own: list[Lane], lanes: Lanes, analysis: Analysis, window_ns: tuple[int, int]
 ) -> set[int]:
-    _, colours = kind_table(analysis.run)
+    _, marks = kind_table(analysis.run)
     scale, unit = time_unit(window_ns[1] - window_ns[0])
     whole = (window_ns[1] - window_ns[0]) / scale
     shown: set[int] = set()
@@ -85,7 +85,7 @@ def _draw_panel(
         high = (int(bars["end_ns"].to_numpy().max()) - window_ns[0]) / scale
         ends = [max(0.0, low), min(whole, high)]
         axes.fill_between(ends, row, row + 0.84, color=palette.COMPUTING, linewidth=0, zorder=0)
-        shown |= draw_lane(axes, lanes, lane, (row, 0.84), colours, window_ns, scale)
+        shown |= draw_lane(axes, lanes, lane, (row, 0.84), marks, window_ns, scale)
     axes.set_yticks(np.arange(len(own)) + 0.42, [_name(lane) for lane in own], fontsize=8)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(own), -0.16)
@@ -129,7 +129,7 @@ def plot_call_times(analysis: Analysis) -> Figure | None:
     run, calls = analysis.run, analysis.calls
     if not calls.by_function.height:
         return None
-    colours = palette.function_colours(run)
+    colours = [mark.colour for mark in palette.function_marks(run)]
     functions = _bars(
         calls.by_function, [run.functions[f] for f in calls.by_function["function"]], colours
     )

@@ -12,6 +12,7 @@ from plait import _events as events
 from plait._units import format_share, format_time, time_unit
 from plait.measures import critical_path as measure
 from plait.plots import palette, style
+from plait.plots.marks import HATCHES, Mark
 from plait.plots.timeline import draw_lane, kind_table
 from plait.report.analysis import Analysis
 from plait.report.lanes import Lane, Lanes
@@ -31,11 +32,11 @@ def plot_path(analysis: Analysis, lanes: Lanes) -> Figure | None:
     scale, unit = time_unit(window[1] - window[0])
     figure = style.new_figure(13, 2.0 + 0.5 * len(workers))
     axes = style.add_axes(figure)[0]
-    _, colours = kind_table(analysis.run)
+    _, marks = kind_table(analysis.run)
     here = _of_step(lanes, window)
     for index, lane in enumerate(workers):
-        draw_lane(axes, here[0], here[1][lane], (index, 0.8), colours, window, scale, alpha=0.25)
-    used = _draw_path(axes, path, workers, colours, window[0], scale)
+        draw_lane(axes, here[0], here[1][lane], (index, 0.8), marks, window, scale, alpha=0.25)
+    used = _draw_path(axes, path, workers, marks, window[0], scale)
     names = [f"rank {lane.rank}, {lane.label}" for lane in workers]
     axes.set_yticks([index + 0.4 for index in range(len(workers))], names)
     axes.tick_params(axis="y", length=0)
@@ -50,7 +51,7 @@ def plot_path(analysis: Analysis, lanes: Lanes) -> Figure | None:
         f"Why step {step} took {format_time(whole)}: its critical path, "
         f"{format_share(computing, whole)} computing",
     )
-    handles = [Patch(color=colours[kind], label=analysis.run.kinds[kind]) for kind in used]
+    handles = [style.patch(marks[kind], analysis.run.kinds[kind]) for kind in used]
     handles.append(Patch(color=palette.WAITS[measure.TRANSFER], label="message under way"))
     axes.legend(
         handles=handles,
@@ -79,7 +80,7 @@ def _draw_path(
     axes: Axes,
     path: pl.DataFrame,
     workers: list[Lane],
-    colours: list[str],
+    marks: list[Mark],
     low_ns: int,
     scale: float,
 ) -> list[int]:
@@ -98,7 +99,8 @@ def _draw_path(
             end - begin,
             left=begin,
             height=0.8,
-            color=colours[row["kind"]],
+            color=marks[row["kind"]].colour,
+            hatch=HATCHES[marks[row["kind"]].pattern],
             edgecolor=style.INK,
             linewidth=0.7,
         )

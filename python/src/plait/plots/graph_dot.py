@@ -32,7 +32,7 @@ _HEAD = f"""  graph [bgcolor="white", {_FONT}, fontcolor="{style.INK}", labeljus
 
 def kinds_as_dot(graph: KindGraph, run: Run, title: str) -> str:
     """Kinds of tasks, and how often one comes before the other."""
-    colours = palette.kind_colours(run)
+    colours = [mark.colour for mark in palette.kind_marks(run)]
     path = max(1, int(graph.nodes["path_ns"].sum()))
     work = max(1, int(graph.nodes.filter(graph.nodes["role"] == events.ROLE_TASK)["total_ns"].sum()))
     lines = []
@@ -56,7 +56,7 @@ def kinds_as_dot(graph: KindGraph, run: Run, title: str) -> str:
 
 def tasks_as_dot(part: Part, run: Run, title: str) -> str:
     """Single tasks, a box around those of each rank."""
-    colours = palette.kind_colours(run)
+    colours = [mark.colour for mark in palette.kind_marks(run)]
     begin = min((row["ready_ns"] for row in _tasks(part)), default=0)
     lines = []
     for (rank,), own in sorted(part.graph.nodes.partition_by("rank", as_dict=True).items()):

@@ -8,6 +8,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from plait._units import format_time, time_unit
+from plait.measures.counter_curves import COUNTERS_MAX, curves_to_draw
 from plait.plots import palette, style
 from plait.report.analysis import Analysis
 
@@ -15,13 +16,12 @@ _PHASES_MAX = 40
 
 
 def plot_phases(analysis: Analysis) -> Figure | None:
-    colours = palette.kind_colours(analysis.run)
-    spans = [palette.span_colour(i) for i in range(len(analysis.run.span_kinds))]
+    marks, spans = palette.kind_marks(analysis.run), palette.span_marks(analysis.run)
     tables = [
         (f"Time in each {what}, mean over ranks (line: least to most)", table, scheme)
         for what, table, scheme in (
-            ("kind of task", analysis.task_phases.head(_PHASES_MAX), colours),
-            ("kind of message task", analysis.message_phases.head(_PHASES_MAX), colours),
+            ("kind of task", analysis.task_phases.head(_PHASES_MAX), marks),
+            ("kind of message task", analysis.message_phases.head(_PHASES_MAX), marks),
             ("span", analysis.span_phases.head(_PHASES_MAX), spans),
         )
         if table.height
@@ -35,11 +35,12 @@ def plot_phases(analysis: Analysis) -> Figure | None:
         scale, unit = time_unit(float(table["max_ns"].to_numpy().max()))
         rows = np.arange(table.height)
         low, mean, high = (table[name].to_numpy() / scale for name in ("min_ns", "mean_ns", "max_ns"))
-        axes.barh(rows, mean, color=[scheme[kind] for kind in table["kind"]], height=0.72)
+        own = [scheme[kind] for kind in table["kind"]]
+        axes.barh(rows, mean, color=[mark.colour for mark in own], height=0.72, **style.lines_over(own))
         axes.hlines(rows, low, high, color=style.INK, linewidth=2)
         for row, (value, right) in enumerate(zip(table["mean_ns"], high, strict=True)):
             axes.text(right, row, f"  {format_time(value)}", va="center", fontsize=8, color=style.SOFT)
-        axes.set_yticks(rows, table["phase"].to_list())
+        axes.set_yticks(rows, [style.short(name) for name in table["phase"]])
         axes.tick_params(axis="y", length=0)
         axes.invert_yaxis()
         axes.margins(x=0.12)
@@ -72,6 +73,7 @@ def plot_gaps(analysis: Analysis) -> Figure | None:
 def plot_counters(analysis: Analysis) -> Figure | None:
     counters = analysis.run.counters
     kinds = [k for k in range(len(analysis.run.counter_kinds)) if (counters["kind"] == k).any()]
+    kinds = kinds[:COUNTERS_MAX]
     if not kinds:
         return None
     scale, unit = time_unit(analysis.total_ns)
@@ -79,17 +81,23 @@ def plot_counters(analysis: Analysis) -> Figure | None:
     for axes, kind in zip(style.add_axes(figure, len(kinds)), kinds, strict=True):
         name = analysis.run.counter_kinds[kind]
         for (rank,), own in (
-            counters.filter(pl.col("kind") == kind)
+            curves_to_draw(counters.filter(pl.col("kind") == kind))
             .sort("time_ns")
             .group_by(["rank"], maintain_order=True)
         ):
             time = (own["time_ns"].to_numpy() - analysis.window_ns[0]) / scale
             colour = palette.rank_colour(int(str(rank)))
-            axes.plot(time, own["value"], color=colour, linewidth=1.3, label=f"rank {rank}")
+            axes.plot(
+                time,
+                own["value"],
+                color=colour,
+                linewidth=1.3,
+                label=f"rank {rank}",
+                ls=palette.rank_dash(int(str(rank))),
+            )
         axes.grid()
         axes.set_xlabel(f"time since the start of the run [{unit}]")
-        axes.set_ylabel(name)
-        style.title(axes, f"{name.capitalize()} over time")
+        style.title(axes, f"{style.short(name).capitalize()} over time")
         if len(axes.lines) <= 12:
             axes.legend(loc="best")
     return figure

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from io import BytesIO
 from typing import IO, Any, cast
@@ -11,6 +12,9 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from plait.plots.marks import HATCHES, Mark
 
 #: The widest figures are as wide as the text of a notebook.
 _NOTEBOOK_DOTS_PER_INCH = 96
@@ -68,6 +72,23 @@ def add_axes(figure: Figure, rows: int = 1, columns: int = 1, **options: Any) ->
 
 def title(axes: Axes, text: str) -> None:
     axes.set_title(text, loc="left", fontsize=12, fontweight="bold", color=INK)
+
+
+def short(name: str, most: int = 40) -> str:
+    """A name as figures show it: the page has the whole of it."""
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def patch(mark: Mark, name: str) -> Patch:
+    """An entry of a legend."""
+    hatch = HATCHES[mark.pattern] or None
+    return Patch(facecolor=mark.colour, edgecolor=mark.line, hatch=hatch, linewidth=0, label=short(name))
+
+
+def lines_over(marks: Sequence[Mark]) -> dict[str, Any]:
+    """Of bars: the patterns over their colours."""
+    lines = [mark.line for mark in marks]
+    return {"hatch": [HATCHES[mark.pattern] for mark in marks], "edgecolor": lines, "linewidth": 0}
 
 
 def save(figure: Figure, file: IO[bytes], *, dots_per_inch: int = 120) -> None:

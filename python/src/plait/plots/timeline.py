@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from plait._events import Run
 from plait._units import time_unit
 from plait.plots import palette, style
+from plait.plots.marks import HATCHES, OTHER, Mark, is_line
 from plait.report.analysis import Analysis
 from plait.report.lanes import Lane, Lanes, bar_kinds
 
@@ -24,6 +24,14 @@ BARS_MAX = 1_500
 _GAP = 0.15
 _COLUMNS = 1600
 _ROWS = 40
+_TILE = 12  # pixels, after which patterns repeat
+#: Whether a pixel of a tile belongs to a pattern's lines: [pattern, y, x].
+_LINES = np.asarray(
+    [
+        [[int(is_line(pattern, x, y)) for x in range(_TILE)] for y in range(_TILE)]
+        for pattern in range(len(HATCHES))
+    ]
+)
 _HEIGHTS = {
     "worker": 1.0,
     "spans": 0.35,
@@ -43,7 +51,7 @@ def plot_rank(run: Run, lanes: Lanes, analysis: Analysis, rank: int) -> Figure |
     height = sum(_HEIGHTS[lane.what] + _GAP for lane in own)
     figure = style.new_figure(13, min(24.0, panels * max(1.6, 0.9 + 0.5 * height) + 0.7))
     axes = style.add_axes(figure, panels)
-    names, colours = kind_table(run)
+    names, marks = kind_table(run)
     shown = _draw_panel(axes[0], own, lanes, analysis, analysis.window_ns)
     mean = analysis.ranks.filter(analysis.ranks["rank"] == rank)["idle_share"]
     idle = f": {100 * float(mean.item()):.1f} % idle" if mean.len() else ""
@@ -51,7 +59,7 @@ def plot_rank(run: Run, lanes: Lanes, analysis: Analysis, rank: int) -> Figure |
     if close is not None:
         shown |= _draw_panel(axes[1], own, lanes, analysis, close)
         style.title(axes[1], f"The same, close up: around step {analysis.typical_step()}")
-    handles = [Patch(color=colours[kind], label=names[kind]) for kind in sorted(shown)]
+    handles = [style.patch(marks[kind], names[kind]) for kind in _with_marks(marks, shown)]
     figure.legend(handles=handles, loc="outside lower center", ncols=8, frameon=False, fontsize=8.5)
     return figure
 
@@ -71,14 +79,14 @@ def _close_window(analysis: Analysis) -> tuple[int, int] | None:
 def _draw_panel(
     axes: Axes, own: list[Lane], lanes: Lanes, analysis: Analysis, window_ns: tuple[int, int]
 ) -> set[int]:
-    _, colours = kind_table(analysis.run)
+    _, marks = kind_table(analysis.run)
     scale, unit = time_unit(window_ns[1] - window_ns[0])
     shown: set[int] = set()
     ticks: list[tuple[float, str]] = []
     top = 0.0
     for lane in own:
         size = _HEIGHTS[lane.what]
-        shown |= draw_lane(axes, lanes, lane, (top, size), colours, window_ns, scale)
+        shown |= draw_lane(axes, lanes, lane, (top, size), marks, window_ns, scale)
         label = lane_label(lane, analysis)
         if label:
             ticks.append((top + size / 2, label))
@@ -96,9 +104,20 @@ def _draw_panel(
     return shown
 
 
-def kind_table(run: Run) -> tuple[list[str], list[str]]:
-    """Names and colours of all kinds of bars, in the order in which make_lanes numbers them."""
-    return bar_kinds(run), palette.bar_colours(run)
+def _with_marks(marks: list[Mark], shown: set[int]) -> list[int]:
+    """All kinds with marks of their own, and one of the others, if there are any."""
+    own = [kind for kind in sorted(shown) if marks[kind] != OTHER]
+    return own + [kind for kind in sorted(shown) if marks[kind] == OTHER][:1]
+
+
+def kind_table(run: Run) -> tuple[list[str], list[Mark]]:
+    """Names and marks of all kinds of bars, in the order in which make_lanes numbers them."""
+    marks = palette.bar_marks(run)
+    names = (
+        "other kinds" if mark == OTHER else name
+        for name, mark in zip(bar_kinds(run), marks, strict=True)
+    )
+    return list(names), marks
 
 
 def lane_label(lane: Lane, analysis: Analysis) -> str:
@@ -114,7 +133,7 @@ def draw_lane(
     lanes: Lanes,
     lane: Lane,
     place: tuple[float, float],
-    colours: list[str],
+    marks: list[Mark],
     window_ns: tuple[int, int],
     scale: float,
     alpha: float = 1.0,
@@ -131,7 +150,7 @@ def draw_lane(
         width = (window_ns[1] - window_ns[0]) / scale
         axes.fill_between([0, width], top, top + size, color="#f4f6f8", linewidth=0, zorder=0)
     if start.size > BARS_MAX:
-        image = _shares_image(start, end, kind, colours, (window_ns[1] - window_ns[0]) / scale)
+        image = _shares_image(start, end, kind, marks, (window_ns[1] - window_ns[0]) / scale)
         extent = (0.0, (window_ns[1] - window_ns[0]) / scale, top + size, top)
         axes.imshow(image, extent=extent, aspect="auto", interpolation="nearest", zorder=1)
     else:
@@ -144,23 +163,40 @@ def draw_lane(
             ],
             axis=1,
         )
-        table = np.asarray([to_rgb(colour) for colour in colours])
-        axes.add_collection(
-            PolyCollection(list(corners), facecolors=table[kind], linewidths=0, alpha=alpha)
-        )
+        _add_bars(axes, corners, kind, marks, alpha)
     return set(np.unique(kind).tolist())
+
+
+def _add_bars(
+    axes: Axes,
+    corners: npt.NDArray[np.float64],
+    kind: npt.NDArray[np.int32],
+    marks: list[Mark],
+    alpha: float,
+) -> None:
+    colour = np.asarray([to_rgb(mark.colour) for mark in marks])
+    line = np.asarray([to_rgb(mark.line) for mark in marks])
+    pattern = np.asarray([mark.pattern for mark in marks])
+    for number in np.unique(pattern[kind]).tolist():
+        own = pattern[kind] == number
+        shapes = PolyCollection(
+            list(corners[own]), facecolors=colour[kind[own]], linewidths=0, alpha=alpha
+        )
+        if number:
+            shapes.set(hatch=HATCHES[number], edgecolors=line[kind[own]])
+        axes.add_collection(shapes)
 
 
 def _shares_image(
     start: npt.NDArray[np.float64],
     end: npt.NDArray[np.float64],
     kind: npt.NDArray[np.int32],
-    colours: list[str],
+    marks: list[Mark],
     width: float,
 ) -> npt.NDArray[np.uint8]:
     """Each pixel column shows its time by kind, stacked from below; white is idle."""
     edges = np.linspace(0.0, width, _COLUMNS + 1)
-    shares = np.zeros((len(colours), _COLUMNS))
+    shares = np.zeros((len(marks), _COLUMNS))
     for index in np.unique(kind):
         own = kind == index
         shares[index] = np.diff(_covered_until(start[own], end[own], edges)) / (width / _COLUMNS)
@@ -168,10 +204,13 @@ def _shares_image(
     image = np.full((_ROWS, _COLUMNS, 4), 0, dtype=np.uint8)
     rows = np.arange(_ROWS)[::-1, None] + 0.5
     which = (rows[:, :, None] > tops.T[None, :, :]).sum(axis=2)
-    table = np.zeros((len(colours) + 1, 4), dtype=np.uint8)
-    for index, colour in enumerate(colours):
-        table[index] = [*(int(255 * part) for part in to_rgb(colour)), 255]
-    image[:] = table[which]
+    table = np.zeros((2, len(marks) + 1, 4), dtype=np.uint8)
+    for index, mark in enumerate(marks):
+        for layer, colour in enumerate((mark.colour, mark.line)):
+            table[layer, index] = [*(int(255 * part) for part in to_rgb(colour)), 255]
+    patterns = np.asarray([*(mark.pattern for mark in marks), 0])
+    y, x = np.mgrid[: which.shape[0], : which.shape[1]]
+    image[:] = table[_LINES[patterns[which], y % _TILE, x % _TILE], which]
     return image
 
 

@@ -20,6 +20,7 @@ from plait.measures.critical_path import path_shares, walk_paths
 from plait.measures.dead_time import dead_time_totals, dead_times
 from plait.measures.idle import idle_by_lane, idle_by_rank
 from plait.measures.kinds import kind_statistics
+from plait.measures.losses import Losses, losses_of_calls, losses_of_tasks
 from plait.measures.message_times import scattered_messages
 from plait.measures.messages import (
     Unmatched,
@@ -29,12 +30,12 @@ from plait.measures.messages import (
 )
 from plait.measures.network import Network, network_of
 from plait.measures.phases import phase_times
-from plait.measures.run_path import run_path, run_path_shares
 from plait.measures.profile import describe_profile
+from plait.measures.run_path import run_path, run_path_shares
 from plait.measures.samples import SampleMeasures, measure_samples
 from plait.measures.steps import only_step, steps_of_run
-from plait.measures.thread_usage import find_core_trouble
 from plait.measures.task_gains import Gains, task_gains
+from plait.measures.thread_usage import find_core_trouble
 from plait.measures.trouble import find_trouble
 
 
@@ -171,6 +172,15 @@ class Analysis:
     def call_count(self) -> int:
         """Of all calls: tests and probes that were recorded together count each."""
         return int(self.calls.by_function["count"].sum())
+
+    @cached_property
+    def losses(self) -> Losses:
+        """What most time is lost to; of calls where there are any, else of tasks."""
+        if self.calls.by_function.height:
+            return losses_of_calls(self.run, self.calls)
+        if self.dead.height:
+            return losses_of_tasks(self.run, self.dead, self.working_ns)
+        return Losses(0, self.total_ns, 0)
 
     @property
     def total_ns(self) -> int:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from plait.plots import palette
+
 #: The head of a column with places in the program.
 PLACE = "called in"
 
@@ -14,6 +16,12 @@ def figure(name: str, title: str, text: str, inside: str, *, plain: bool = False
     """`text` and `inside` are HTML. A plain figure is drawn without scripts of its own."""
     mark = " data-plain" if plain else ""
     return f'<figure id="{name}"{mark}><h2>{title}</h2><p>{text}</p>{inside}</figure>'
+
+
+def line_swatch(rank: int) -> str:
+    """A stretch of the rank's curve."""
+    dash = {"-": "solid", ":": "dotted"}.get(palette.rank_dash(rank), "dashed")
+    return f'<i class="line" style="border-top:3px {dash} {palette.rank_colour(rank)}"></i>'
 
 
 def swatch(colour: str, text: str) -> str:

@@ -48,7 +48,7 @@ class OutputPicture:
 
     def section(self) -> str:
         picture = base64.b64encode(self.png).decode()
-        image = f'<img alt="{escape(self.name)}" src="data:image/png;base64,{picture}">'
+        image = f'<img alt="{escape(self.title, quote=True)}" src="data:image/png;base64,{picture}">'
         return figure(self.name, self.title, self.text, f'<div class="plot">{image}</div>', plain=True)
 
 

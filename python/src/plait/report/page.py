@@ -8,16 +8,15 @@ from collections.abc import Sequence
 from html import escape
 from importlib import resources
 from string import Template
+from typing import Any
 
 import polars as pl
 
 from plait import _events as events
 from plait._units import format_bytes, format_count, format_share, format_time
-from plait.measures import critical_path
 from plait.measures.findings import message_totals
-from plait.plots import palette
 from plait.report.analysis import Analysis
-from plait.report.html import figure
+from plait.report.html import figure, line_swatch
 from plait.report.outputs import OutputPicture
 from plait.report.page_calls import (
     call_time_section,
@@ -26,8 +25,10 @@ from plait.report.page_calls import (
     waits_section,
 )
 from plait.report.page_collectives import collectives_section
+from plait.report.page_losses import losses_section
 from plait.report.page_particles import particle_phases_section
 from plait.report.page_path import run_path_section
+from plait.report.page_phases import path_section, phases_section
 from plait.report.page_profile import class_time_section, durations_section, windows_section
 from plait.report.page_samples import computing_section, counters_section
 from plait.report.page_traffic import balance_section, matrix_section, sizes_section
@@ -50,6 +51,8 @@ _SCRIPTS = (
     "main.js",
 )
 _NOTICES_MAX = 40
+#: Those that are seen at once; a click shows the others.
+_NOTICES_OPEN = 3
 _HINT = (
     "click a plot, then: wheel or + and - zoom, drag or arrow keys pan, shift + drag selects, double "
     "click shows all"
@@ -88,8 +91,9 @@ def _body(
     of_calls = [of_ranks, call_time_section(analysis), overlap_section(analysis)]
     sections = [
         _head(analysis),
-        _tiles(analysis),
         _notices(analysis, payload),
+        losses_section(analysis),
+        _tiles(analysis),
         _findings(analysis),
         *of_calls[:1],
         _tasks(analysis, payload),
@@ -106,11 +110,11 @@ def _body(
         windows_section(analysis),
         unmatched_section(analysis),
         dead_time_section(analysis),
-        _phases(analysis),
+        phases_section(analysis),
         kinds_section(analysis),
         particle_phases_section(analysis),
         run_path_section(analysis),
-        _path(analysis),
+        path_section(analysis),
         *graphs,
         _gaps(payload),
         *_counters(payload),
@@ -190,8 +194,14 @@ def _notices(analysis: Analysis, payload: Payload) -> str:
     shown = [escape(notice) for notice in notices[:_NOTICES_MAX]]
     if more > 0:
         shown.append(f"and {more} more")
-    items = "".join(f"<li>{notice}</li>" for notice in shown)
-    return f'<div class="notice" id="notices"><b>Read this first</b><ul>{items}</ul></div>'
+    first, rest = shown[:_NOTICES_OPEN], shown[_NOTICES_OPEN:]
+    more_notices = f"<details><summary>{len(rest)} more</summary>{_list(rest)}</details>" if rest else ""
+    return f'<div class="notice" id="notices"><b>Read this first</b>{_list(first)}{more_notices}</div>'
+
+
+def _list(items: Sequence[str]) -> str:
+    """Of HTML."""
+    return f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
 
 
 def _shown_whole(analysis: Analysis) -> str:
@@ -207,7 +217,7 @@ def _findings(analysis: Analysis) -> str:
     if not found:
         return ""
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in found)
-    return f'<div class="findings"><h2>What cost most time</h2><ul>{items}</ul></div>'
+    return f'<div class="findings"><h2>More about where the time went</h2><ul>{items}</ul></div>'
 
 
 def _tasks(analysis: Analysis, payload: Payload) -> str:
@@ -304,93 +314,6 @@ def _scatter_text(analysis: Analysis) -> tuple[str, str]:
     )
 
 
-def _phases(analysis: Analysis) -> str:
-    tables = []
-    colours = palette.kind_colours(analysis.run)
-    if analysis.task_phases.height:
-        tables.append(_phase_table("Tasks", analysis.task_phases, colours))
-    if analysis.message_phases.height:
-        tables.append(
-            _phase_table("Messages (overlapping, no worker)", analysis.message_phases, colours)
-        )
-    if analysis.span_phases.height:
-        spans = [palette.span_colour(i) for i in range(len(analysis.run.span_kinds))]
-        tables.append(_phase_table("Spans", analysis.span_phases, spans))
-    if not tables:
-        return ""
-    return figure(
-        "phases",
-        "Time in each phase",
-        "The bar is the mean over ranks, the black line reaches from the rank that spent least to the "
-        "one that spent most. Imbalance is the most over the mean.",
-        f'<div class="plot">{"".join(tables)}</div>',
-        plain=True,
-    )
-
-
-def _phase_table(title: str, phases: pl.DataFrame, colours: Sequence[str]) -> str:
-    longest = max(1.0, float(phases["max_ns"].to_numpy().max()))
-    rows = []
-    for row in phases.iter_rows(named=True):
-        colour = colours[row["kind"]]
-        mean, low, high = (100 * row[name] / longest for name in ("mean_ns", "min_ns", "max_ns"))
-        bar = (
-            f'<div class="track"><div style="left:0;width:{mean:.2f}%;background:{colour}"></div>'
-            f'<div class="range" style="left:{low:.2f}%;width:{max(0.3, high - low):.2f}%"></div></div>'
-        )
-        cells = (
-            f"{row['count']:,}",
-            *(format_time(row[name]) for name in ("total_ns", "mean_ns", "max_ns")),
-            f"{row['imbalance']:.2f}",
-        )
-        rows.append(
-            f'<tr><td><i style="background:{colour}"></i>{escape(row["phase"])}</td>'
-            f'<td class="bar">{bar}</td>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
-        )
-    return (
-        f"<table><caption>{escape(title)}</caption><thead><tr><th>phase</th><th></th><th>count</th>"
-        "<th>sum over ranks</th><th>mean</th><th>most</th><th>imbalance</th></tr></thead>"
-        f"{''.join(rows)}</table><br>"
-    )
-
-
-def _path(analysis: Analysis) -> str:
-    if not analysis.shares.height:
-        return ""
-    whole = int(analysis.shares["time_ns"].sum())
-    colours = dict(zip(analysis.run.kinds, palette.kind_colours(analysis.run), strict=True))
-    rows = []
-    for row in analysis.shares.iter_rows(named=True):
-        running = row["what"] == critical_path.RUN
-        colour = colours.get(row["name"], "#777") if running else palette.WAITS[row["what"]]
-        rows.append(
-            f'<tr><td><i style="background:{colour}"></i>{escape(str(row["name"]))}</td>'
-            f"<td>{row['count']:,}</td><td>{format_time(row['time_ns'])}</td>"
-            f"<td>{format_share(row['time_ns'], whole)}</td></tr>"
-        )
-    tools = (
-        '<div class="tools"><button data-act="typical">Typical step</button>'
-        '<button data-act="slowest">Slowest step</button><button data-act="before">‹ Step</button>'
-        '<button data-act="after">Step ›</button><span class="which"></span></div>'
-    )
-    overall = (
-        f"<table><caption>All steps ({analysis.steps.height:,})</caption><thead><tr>"
-        "<th>on the path</th><th>times</th><th>time</th><th>share</th></tr></thead>"
-        f"{''.join(rows)}</table>"
-    )
-    return figure(
-        "path",
-        "Why a step took as long as it did",
-        "The critical path: from the task that ended last back to what each task waited for last, the "
-        "task before it on its worker, the one that released it, or a message (red). Making anything "
-        "outside it faster does not shorten the step.",
-        f'{tools}<p class="sentence"></p><div class="plot"></div>'
-        '<div class="tables"><table class="path-table"></table>'
-        f"{overall}</div><details><summary>Every stretch of this step, in order of time</summary>"
-        '<div class="wide"><table class="path-list"></table></div></details>',
-    )
-
-
 def _gaps(payload: Payload) -> str:
     if not payload.data["gaps"]:
         return ""
@@ -408,11 +331,27 @@ def _counters(payload: Payload) -> list[str]:
         figure(
             f"counter-{index}",
             escape(counter["name"]).capitalize() + " over time",
-            "As the program recorded it.",
-            '<div class="rank-legend"></div><div class="plot"></div>',
+            _counter_text(counter),
+            f'<div class="rank-legend fixed">{_curve_legend(counter)}</div><div class="plot"></div>',
         )
         for index, counter in enumerate(payload.data["counters"])
     ]
+
+
+def _counter_text(counter: dict[str, Any]) -> str:
+    text = "As the program recorded it."
+    shown = len(counter["lines"])
+    if shown < counter["ranks"]:
+        text += f" Of {counter['ranks']:,} ranks, the {shown} that reach highest and lowest."
+    if counter["left_out"]:
+        more = format_count(counter["left_out"], "more counter")
+        text += f" {more}: <code>plait.read(RUN).counters</code>."
+    return text
+
+
+def _curve_legend(counter: dict[str, Any]) -> str:
+    ranks = [line["rank"] for line in counter["lines"]]
+    return "".join(f"<span>{line_swatch(rank)}rank {rank}</span>" for rank in ranks)
 
 
 def _foot(analysis: Analysis) -> str:

@@ -51,7 +51,7 @@ def call_time_section(analysis: Analysis) -> str:
 
 def _rows(analysis: Analysis, found: pl.DataFrame) -> list[list[str]]:
     run, whole = analysis.run, analysis.calls.whole_ns
-    colours = palette.function_colours(run)
+    colours = [mark.css for mark in palette.function_marks(run)]
     longest = max(1, int(found["time_ns"].max() or 0))  # type: ignore[arg-type]
     rows = []
     for row in found.head(ROWS_MAX).iter_rows(named=True):

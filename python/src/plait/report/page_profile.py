@@ -46,16 +46,16 @@ def durations_section(analysis: Analysis) -> str:
     found = durations(analysis.run)
     if not found.height:
         return ""
-    colours = palette.function_colours(analysis.run)
+    marks = palette.function_marks(analysis.run)
     rows: list[list[str]] = []
     drawn: list[str] = []
     least = _WORTH * analysis.calls.whole_ns
     for row in found.head(ROWS_MAX).iter_rows(named=True):
         name = analysis.run.functions[row["function"]]
         times = [format_time(row[f"{quantile}_ns"]) for quantile in ("p50", "p90", "p99", "max")]
-        rows.append([swatch(colours[row["function"]], name), f"{row['count']:,}", *times])
+        rows.append([swatch(marks[row["function"]].css, name), f"{row['count']:,}", *times])
         if len(drawn) < _DRAWN_MAX and row["time_ns"] >= least:
-            drawn.append(_histogram(name, row, colours[row["function"]]))
+            drawn.append(_histogram(name, row, marks[row["function"]].colour))
     heads = ("function", "calls", "half are below", "90 % below", "99 % below", "longest")
     return figure(
         "durations",

@@ -16,6 +16,8 @@ from plait.report.payload import Payload
 
 #: Sizes named below the columns of a histogram.
 _MARKS_MAX = 9
+#: Matrices of more rows than this are worth zooming.
+_ZOOM_MIN = 64
 #: Lines of the table of balancings.
 _BALANCINGS_MAX = 50
 
@@ -30,10 +32,19 @@ def matrix_section(analysis: Analysis, payload: Payload) -> str:
         "matrix",
         "Who sends how much to whom",
         "Senders from top to bottom, receivers from left to right, colours by powers of ten. Cells "
-        "beside the diagonal are neighbours; a full square is everybody to everybody; a row or column "
+        "beside the diagonal are neighbours; a full square is all ranks to all; a row or column "
         "that differs is a rank that gives or gets more than others. Collectives are counted as what "
-        f"they carry, whatever messages the library makes of them.{grouped}",
+        f"they carry, whatever messages the library makes of them.{grouped}{_zoom(matrix['groups'])}",
         '<div class="plot grid"></div>',
+    )
+
+
+def _zoom(groups: int) -> str:
+    if groups <= _ZOOM_MIN:
+        return ""
+    return (
+        " Click a matrix, then wheel or + and - zoom, dragging or the arrow keys move, 0 shows all; "
+        "where cells are smaller than a pixel, the largest of them is drawn."
     )
 
 

@@ -108,7 +108,7 @@ def kinds_section(analysis: Analysis) -> str:
     kinds = analysis.kinds
     if not kinds.height:
         return ""
-    colours = palette.kind_colours(analysis.run)
+    colours = [mark.css for mark in palette.kind_marks(analysis.run)]
     parts = []
     for captions, wanted in (
         ("Tasks", pl.col("role") == events.ROLE_TASK),

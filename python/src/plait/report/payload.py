@@ -13,12 +13,15 @@ import polars as pl
 from plait import _events as events
 from plait._events import Run
 from plait.measures import critical_path
+from plait.measures.counter_curves import COUNTERS_MAX, curves_to_draw
 from plait.measures.messages import since_step_start
 from plait.measures.particle_steps import is_phase
 from plait.measures.path_sentence import path_sentence
 from plait.plots import palette
+from plait.plots.marks import OTHER
 from plait.report.analysis import Analysis
 from plait.report.columns import pack_increasing, pack_u32, time_quantum
+from plait.report.html import line_swatch
 from plait.report.lanes import Lanes, bar_kinds, kind_bases, make_lanes, merge_shortest
 from plait.report.payload_traffic import traffic_data
 
@@ -28,7 +31,8 @@ BARS_MAX = 1_500_000
 DETAILED_BARS_MAX = 250_000
 MESSAGES_MAX = 500_000
 PATH_STRETCHES_MAX = 60_000
-COUNTER_POINTS_MAX = 20_000
+#: Of all counters and ranks together.
+COUNTER_POINTS_MAX = 200_000
 #: Steps whose critical path is described in a sentence each.
 SENTENCES_MAX = 5_000
 
@@ -49,7 +53,7 @@ def make_payload(analysis: Analysis) -> Payload:
     columns = _bar_columns(merged, low, quantum)
     columns |= _message_columns(analysis, quantum)
     columns |= _path_columns(analysis, merged, quantum)
-    kinds = list(zip(bar_kinds(run), palette.bar_colours(run), strict=True))
+    kinds = list(zip(bar_kinds(run), palette.bar_marks(run), strict=True))
     shown = set(merged.bars["kind"].unique().to_list())
     bases = kind_bases(run)
     data = {
@@ -64,10 +68,17 @@ def make_payload(analysis: Analysis) -> Payload:
         "sites": _sites(run, merged) if run.calls.height else [],
         "lanes": _lanes(analysis, merged),
         "kinds": [
-            {"name": name, "colour": colour, "shown": index in shown}
-            for index, (name, colour) in enumerate(kinds)
+            {
+                **{"name": name, "colour": mark.colour, "line": mark.line, "pattern": mark.pattern},
+                **{"fill": mark.css, "shown": index in shown, "other": mark == OTHER},
+            }
+            for index, (name, mark) in enumerate(kinds)
         ],
-        "ranks": [{"rank": rank, "colour": palette.rank_colour(rank)} for rank in run.ranks_present],
+        "ranks": [
+            {"rank": rank, "colour": palette.rank_colour(rank), "swatch": line_swatch(rank)}
+            for rank in run.ranks_present
+        ],
+        "rank_colours": len(palette.RANKS),
         "steps": {
             "number": analysis.steps["step"].to_list(),
             "start": ((analysis.steps["start_ns"] - low) // quantum).to_list(),
@@ -244,20 +255,32 @@ def _histogram(gaps: pl.DataFrame) -> dict[str, Any] | None:
 
 
 def _counters(analysis: Analysis) -> list[dict[str, Any]]:
-    shown = []
-    counters = analysis.run.counters.sort("time_ns")
-    for index, name in enumerate(analysis.run.counter_kinds):
-        if is_phase(name):
-            continue  # in a table of their own
-        lines = []
-        for rank in analysis.run.ranks_present:
-            own = counters.filter((pl.col("kind") == index) & (pl.col("rank") == rank))
-            every = -(-own.height // COUNTER_POINTS_MAX)
-            if every > 1:
-                own = own.gather_every(every)
-            if own.height:
-                time = (own["time_ns"] - analysis.window_ns[0]).to_list()
-                lines.append({"rank": rank, "time_ns": time, "value": own["value"].to_list()})
-        if lines:
-            shown.append({"name": name, "lines": lines})
-    return shown
+    """Of COUNTERS_MAX counters at most, and of each the curves that can be distinguished."""
+    run = analysis.run
+    named = [
+        k for k, name in enumerate(run.counter_kinds) if not is_phase(name)
+    ]  # in a table of their own
+    values = run.counters.sort("time_ns").partition_by("kind", as_dict=True)
+    present = [kind for kind in named if (kind,) in values]
+    every = max(1, -(-sum(values[kind,].height for kind in present) // COUNTER_POINTS_MAX))
+    return [
+        {
+            "name": run.counter_kinds[kind],
+            "ranks": values[kind,]["rank"].n_unique(),
+            "lines": _counter_lines(curves_to_draw(values[kind,]), every, analysis.window_ns[0]),
+            "left_out": max(0, len(present) - COUNTERS_MAX),
+        }
+        for kind in present[:COUNTERS_MAX]
+    ]
+
+
+def _counter_lines(values: pl.DataFrame, every: int, low_ns: int) -> list[dict[str, Any]]:
+    parts = values.sort("rank", "time_ns").partition_by("rank", as_dict=True)
+    return [
+        {
+            "rank": rank,
+            "time_ns": (own.gather_every(every)["time_ns"] - low_ns).to_list(),
+            "value": own.gather_every(every)["value"].to_list(),
+        }
+        for (rank,), own in parts.items()
+    ]

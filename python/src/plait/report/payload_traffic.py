@@ -14,10 +14,12 @@ from plait.plots import palette
 from plait.report.analysis import Analysis
 from plait.report.columns import pack_increasing, pack_u32
 
-#: Rows and columns of a matrix on the page.
-GROUPS_MAX = 256
+#: Rows and columns of a matrix on the page, unless more cells than CELLS_MAX would hold something.
+GROUPS_MAX = 1024
+CELLS_MAX = 400_000
 #: Rows of the balance over time.
 BALANCE_ROWS_MAX = 128
+_GROUPS_MIN = 256
 _FINE = 1000  # shares are given in thousandths
 
 
@@ -30,8 +32,7 @@ def traffic_data(analysis: Analysis) -> tuple[dict[str, Any], dict[str, str]]:
 
 def _matrices(analysis: Analysis) -> tuple[dict[str, Any] | None, dict[str, str]]:
     ranks = analysis.run.ranks
-    messages = group_matrix(analysis.traffic.matrix, ranks, GROUPS_MAX)
-    collectives = group_matrix(analysis.traffic.collectives, ranks, GROUPS_MAX)
+    messages, collectives = _grouped(analysis, ranks)
     shown = []
     columns: dict[str, str] = {}
     for name, title, matrix, is_bytes in (
@@ -53,6 +54,19 @@ def _matrices(analysis: Analysis) -> tuple[dict[str, Any] | None, dict[str, str]
         "colours": [list(palette.AMOUNTS), list(palette.AMOUNTS_DARK)],
     }
     return data, columns
+
+
+def _grouped(analysis: Analysis, ranks: int) -> tuple[Matrix, Matrix]:
+    """Messages and collectives, by groups of ranks that are as small as the page has room for."""
+    most = GROUPS_MAX
+    while True:
+        found = [
+            group_matrix(pairs, ranks, most)
+            for pairs in (analysis.traffic.matrix, analysis.traffic.collectives)
+        ]
+        if most <= _GROUPS_MIN or max(np.count_nonzero(one.messages) for one in found) <= CELLS_MAX:
+            return found[0], found[1]
+        most //= 2
 
 
 def _pack(name: str, matrix: Matrix, is_bytes: bool) -> tuple[bool, dict[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import polars as pl
 
@@ -12,6 +13,7 @@ from plait._units import format_bytes, format_time
 from plait.measures.call_findings import find_call_losses
 from plait.measures.collective_findings import find_slow_collectives, find_slow_structs
 from plait.measures.findings import find_losses, message_totals
+from plait.measures.loss_sentences import describe_loss
 from plait.measures.messages import in_flight
 from plait.report.analysis import Analysis
 
@@ -149,6 +151,43 @@ def find_all_call_losses(analysis: Analysis) -> list[str]:
         *find_slow_structs(run, analysis.scattered_messages, length),
     ]
     return find_call_losses(run, calls, analysis.traffic.balance, slow)
+
+
+def loss_records(analysis: Analysis) -> list[dict[str, Any]]:
+    """All losses, the largest first; docs/reference/tables.md has the columns."""
+    run, losses = analysis.run, analysis.losses
+    found = []
+    for loss in losses.found:
+        text = describe_loss(run, losses, loss)
+        found.append(
+            {
+                "name": loss.name,
+                "lost_ns": loss.lost_ns,
+                "share": loss.share,
+                "gain_ns": loss.gain_ns,
+                "rank": loss.rank if loss.rank >= 0 else None,
+                "function": run.functions[loss.function] if loss.function >= 0 else None,
+                "site": str(run.sites[loss.site]) if loss.site >= 0 else None,
+                "is_large": loss in losses.largest,
+                "what": text.what,
+                "gain": text.gain,
+                "remedy": text.remedy,
+            }
+        )
+    return found
+
+
+def loss_table(analysis: Analysis) -> pl.DataFrame:
+    """`loss_records` as a frame."""
+    return pl.DataFrame(loss_records(analysis), schema=_LOSS_COLUMNS)
+
+
+_LOSS_COLUMNS = {
+    "name": pl.String(),
+    **{"lost_ns": pl.Int64(), "share": pl.Float64(), "gain_ns": pl.Int64(), "rank": pl.Int64()},
+    **{"function": pl.String(), "site": pl.String(), "is_large": pl.Boolean()},
+    **{"what": pl.String(), "gain": pl.String(), "remedy": pl.String()},
+}
 
 
 def length_ns(analysis: Analysis) -> int:

@@ -18,6 +18,7 @@ from plait.measures.critical_path import WHAT
 from plait.measures.rank_time import PART_TEXTS, PARTS, rank_times
 from plait.measures.wait_states import KIND_TEXTS
 from plait.report.analysis import Analysis
+from plait.report.summary import loss_table
 
 _ROLES = {
     events.ROLE_TASK: "task",
@@ -124,6 +125,7 @@ def _path_texts() -> pl.Expr:
 
 #: How to create each table from a run's measures, by the name of its file.
 REPORT_TABLES: dict[str, Callable[[Analysis], pl.DataFrame]] = {
+    "losses": loss_table,
     "kinds": _kinds,
     "dead-time": lambda analysis: analysis.dead_steps,
     "critical-path": _path,

@@ -6,6 +6,7 @@ plait.HistogramPanel = class extends plait.Canvas {
   constructor(figure, gaps) {
     super(figure, 280, { left: 84, top: 14, right: 40, bottom: 46 });
     this.gaps = gaps;
+    this.describe("time in poll gaps, by their length");
     this.element.addEventListener("pointermove", (event) => this.hover(event));
     this.element.addEventListener("pointerleave", () => plait.hideTip());
   }
@@ -41,6 +42,7 @@ plait.CounterPanel = class extends plait.Panel {
   constructor(figure, view, counter) {
     super(figure, view, 220, { left: 128, top: 14 });
     this.counter = counter;
+    this.describe(counter.name + " over time, a curve for each rank");
   }
   draw(ctx) {
     const q = plait.data.quantum_ns;
@@ -50,14 +52,14 @@ plait.CounterPanel = class extends plait.Panel {
     const room = (high - low) * 0.06;
     low -= room; high += room;
     const y = (v) => this.bottom - (v - low) / (high - low) * (this.bottom - this.top);
-    this.yAxis(plait.ticks(low, high, 5), y, plait.number, this.counter.name);
+    this.yAxis(plait.ticks(low, high, 5), y, plait.number, "value");
     ctx.save();
     ctx.beginPath(); ctx.rect(this.left, 0, this.right - this.left, this.bottom); ctx.clip();
     for (const line of this.counter.lines) {
-      ctx.strokeStyle = ctx.fillStyle = plait.rankColour(line.rank); ctx.lineWidth = 1.5;
+      ctx.strokeStyle = ctx.fillStyle = plait.rankColour(line.rank); ctx.lineWidth = 1.5; ctx.setLineDash(plait.rankDash(line.rank));
       ctx.beginPath();
       line.time_ns.forEach((t, i) => { const x = this.x(t / q); i ? ctx.lineTo(x, y(line.value[i])) : ctx.moveTo(x, y(line.value[i])); });
-      ctx.stroke(); ctx.lineWidth = 1;
+      ctx.stroke(); ctx.lineWidth = 1; ctx.setLineDash([]);
       if (line.time_ns.length < 150) for (let i = 0; i < line.time_ns.length; i++) { ctx.beginPath(); ctx.arc(this.x(line.time_ns[i] / q), y(line.value[i]), 2.4, 0, 7); ctx.fill(); }
     }
     ctx.restore();

@@ -3,6 +3,19 @@
 // by kind, stacked; what stays bare is idle, or in lanes of calls the program's own computing.
 "use strict";
 
+// Patterns over colours, as plots/marks.py has them: whether a pixel belongs to a pattern's lines.
+plait.isLine = (pattern, x, y) => pattern > 0 && (pattern === 1 ? x + y : pattern === 2 ? y : x) % 6 < 2;
+plait.patternOf = function (ctx, kind) {
+  if (!kind.tile) {
+    const tile = new OffscreenCanvas(12, 12), to = tile.getContext("2d");
+    to.fillStyle = kind.colour; to.fillRect(0, 0, 12, 12);
+    to.fillStyle = kind.line;
+    for (let y = 0; y < 12; y++) for (let x = 0; x < 12; x++) if (plait.isLine(kind.pattern, x, y)) to.fillRect(x, y, 1, 1);
+    kind.tile = tile;
+  }
+  return ctx.createPattern(kind.tile, "repeat");
+};
+
 plait.HEIGHTS = { worker: 26, calls: 24, spans: 9, gaps: 7, messages: 5, background: 5 };
 plait.OVERVIEW = { worker: true, calls: true };
 // With this many lanes of workers and calls, lanes are drawn lower.
@@ -41,6 +54,7 @@ plait.LanesPanel = class extends plait.Panel {
     this.bars = bars; this.layout = layout;
     this.options = Object.assign({ fade: false, overlay: null, messages: null }, options);
     this.highlight = null;
+    this.describe(lanes.length + " lanes over time; the tables of the page have the sums of what is in them. Keys: + and - zoom, arrows move, 0 shows all");
   }
   draw(ctx) {
     const { places, headings } = this.layout;
@@ -122,7 +136,8 @@ plait.LanesPanel = class extends plait.Panel {
   drawShares(ctx, place, shares, width) {
     const K = plait.data.kinds.length, H = 2 * place.height;
     const image = new ImageData(width, H), pixels = new Uint32Array(image.data.buffer);
-    const colours = Uint32Array.from({ length: K }, (_, k) => { const [r, g, b] = plait.rgb(this.colour(k)); return (255 << 24 | b << 16 | g << 8 | r) >>> 0; });
+    const packed = (hex) => { const [r, g, b] = plait.rgb(hex); return (255 << 24 | b << 16 | g << 8 | r) >>> 0; };
+    const colours = Uint32Array.from({ length: K }, (_, k) => packed(this.colour(k))), lines = Uint32Array.from({ length: K }, (_, k) => packed(this.isFaded(k) ? this.colour(k) : plait.data.kinds[k].line));
     for (let x = 0; x < width; x++) {
       let sum = 0, y = H;
       for (let k = 0; k < K && y > 0; k++) {
@@ -130,7 +145,8 @@ plait.LanesPanel = class extends plait.Panel {
         if (share <= 0) continue;
         sum += share;
         const top = Math.max(0, Math.round(H * (1 - sum)));
-        for (let row = top; row < y; row++) pixels[row * width + x] = colours[k];
+        const pattern = plait.data.kinds[k].pattern;
+        for (let row = top; row < y; row++) pixels[row * width + x] = plait.isLine(pattern, x, row) ? lines[k] : colours[k];
         y = Math.min(y, top);
       }
     }
@@ -138,18 +154,23 @@ plait.LanesPanel = class extends plait.Panel {
     canvas.getContext("2d").putImageData(image, 0, 0);
     ctx.drawImage(canvas, this.left, place.y, width, place.height);
   }
+  isFaded(kind) { return this.highlight !== null && this.highlight !== kind; }
   colour(kind) {
     const found = plait.data.kinds[kind];
-    return this.highlight !== null && this.highlight !== kind ? plait.theme.faded : found ? found.colour : "#777777";
+    return this.isFaded(kind) ? plait.theme.faded : found ? found.colour : "#777777";
+  }
+  // What bars of a kind are filled with: the colour, or the pattern over it.
+  fill(ctx, kind) {
+    const found = plait.data.kinds[kind];
+    return !found || !found.pattern || this.isFaded(kind) ? this.colour(kind) : plait.patternOf(ctx, found);
   }
   drawBars(ctx, place, list) {
     const b = this.bars, kinds = plait.data.kinds;
     const labels = [];
-    let colour = null;
+    let kind = null;
     for (const i of list) {
       const x0 = Math.max(this.left, this.x(b.start[i])), x1 = Math.min(this.right, this.x(b.start[i] + b.length[i]));
-      const next = this.colour(b.kind[i]);
-      if (next !== colour) { colour = next; ctx.fillStyle = next; }
+      if (b.kind[i] !== kind) { kind = b.kind[i]; ctx.fillStyle = this.fill(ctx, kind); }
       const w = Math.max(0.6, x1 - x0);
       ctx.fillRect(x0, place.y, w > 5 ? w - 0.7 : w, place.height);
       if (w > 44 && place.height >= 9) labels.push([i, x0, w]);
@@ -160,6 +181,8 @@ plait.LanesPanel = class extends plait.Panel {
     for (const [i, x0, w] of labels) {
       const name = kinds[b.kind[i]].name;
       if (ctx.measureText(name).width > w - 8) continue;
+      const drawn = plait.data.kinds[b.kind[i]];
+      if (drawn.pattern) { ctx.fillStyle = this.colour(b.kind[i]); ctx.fillRect(x0 + 2, place.y + 1, ctx.measureText(name).width + 4, place.height - 2); }
       ctx.fillStyle = plait.inkOn(this.colour(b.kind[i]));
       ctx.fillText(name, x0 + 4, place.y + place.height / 2 + 0.5);
     }
@@ -194,7 +217,7 @@ plait.LanesPanel = class extends plait.Panel {
       return lane.what === "worker" ? plait.showTip(event, "<b>idle</b><br>" + who) : plait.hideTip();
     }
     const i = found.bar, kind = plait.data.kinds[b.kind[i]];
-    plait.showTip(event, "<b><i style='background:" + kind.colour + "'></i>" + plait.escape(kind.name) + "</b><br>" + who +
+    plait.showTip(event, "<b><i style='background:" + kind.fill + "'></i>" + plait.escape(kind.name) + "</b><br>" + who +
       "<table>" + this.facts(lane, i).map(([k, v]) => "<tr><td>" + k + "</td><td>" + plait.escape(v) + "</td></tr>").join("") + "</table>");
   }
   // What the hover text tells of bar i.
@@ -220,6 +243,7 @@ plait.OverviewPanel = class extends plait.Canvas {
   constructor(figure, view, bars) {
     super(figure, 54, { left: 128, top: 4, bottom: 6 });
     this.view = view; this.bars = bars;
+    this.describe("the whole run in one strip; the part that the lanes show is marked");
     view.listeners.push(() => this.paint());
     const at = (event) => {
       const x = event.clientX - this.element.getBoundingClientRect().left;

@@ -38,10 +38,10 @@ plait.loadMessages = async function () {
 
 plait.legend = function (holder, panels) {
   plait.data.kinds.forEach((kind, index) => {
-    if (!kind.shown) return;
+    if (!kind.shown || kind.other) return;
     const item = document.createElement("button");
     item.type = "button";
-    item.innerHTML = "<i style='background:" + kind.colour + "'></i>" + plait.escape(kind.name);
+    item.innerHTML = "<i style='background:" + kind.fill + "'></i>" + plait.escape(kind.name);
     item.title = "click to show only this";
     item.addEventListener("click", () => {
       const next = panels[0].highlight === index ? null : index;
@@ -51,13 +51,15 @@ plait.legend = function (holder, panels) {
     });
     holder.appendChild(item);
   });
+  const others = plait.data.kinds.filter((kind) => kind.shown && kind.other);
+  if (others.length) holder.insertAdjacentHTML("beforeend", "<span title='" + plait.escape(others.map((kind) => kind.name).join(", ")) + "'><i style='background:" + others[0].fill + "'></i>" + others.length + " other kinds, of least time</span>");
   if (!plait.data.lanes.some((lane) => lane.what === "calls")) return;
   holder.insertAdjacentHTML("afterbegin", "<span><i style='background:var(--computing)'></i>computing (in no call)</span>");
 };
 
 plait.rankLegends = function () {
   const many = plait.data.ranks.length > plait.CURVES_MAX;
-  const items = many ? "<span>of " + plait.data.ranks.length.toLocaleString("en") + " ranks, the " + plait.HIGHEST + " that reach highest: point at the curves to see which</span>" : plait.data.ranks.map((r) => "<span><i style='background:" + r.colour + "'></i>rank " + r.rank + "</span>").join("");
+  const items = many ? "<span>of " + plait.data.ranks.length.toLocaleString("en") + " ranks, the " + plait.HIGHEST + " that reach highest: point at the curves to see which</span>" : plait.data.ranks.map((r) => "<span>" + r.swatch + "rank " + r.rank + "</span>").join("");
   document.querySelectorAll(".rank-legend:not(.fixed)").forEach((holder) => { holder.innerHTML = many && holder.closest("#scatter") ? "" : items; });
 };
 

@@ -31,6 +31,8 @@ plait.rankColour = function (rank) {
   return plait.rankColours.get(rank) || "#777777";
 };
 
+plait.rankDash = (rank) => [[], [6, 3], [2, 2], [7, 2, 2, 2]][Math.floor(rank / plait.data.rank_colours) % 4];
+
 // Ranks that curves are drawn of: all, or of more than can be told apart those with the highest peaks.
 plait.CURVES_MAX = 16; plait.HIGHEST = 8;
 plait.chooseRanks = function (peaks) {
@@ -43,6 +45,7 @@ plait.CurvesPanel = class extends plait.Panel {
   constructor(figure, view, options) {
     super(figure, view, 210, { left: 128, top: 12 });
     this.options = options;
+    this.describe(options.name + " over time, a curve for each rank");
   }
   draw(ctx) {
     const curves = this.options.curves(this);
@@ -58,7 +61,7 @@ plait.CurvesPanel = class extends plait.Panel {
       ctx.strokeStyle = plait.rankColour(c.rank); ctx.fillStyle = plait.rankColour(c.rank);
       ctx.beginPath();
       for (let i = 0; i < c.x.length; i++) i ? ctx.lineTo(c.x[i], y(c.y[i])) : ctx.moveTo(c.x[i], y(c.y[i]));
-      ctx.lineWidth = 1.3; ctx.globalAlpha = 0.9; ctx.stroke();
+      ctx.lineWidth = 1.3; ctx.globalAlpha = 0.9; ctx.setLineDash(plait.rankDash(c.rank)); ctx.stroke(); ctx.setLineDash([]);
       if (c.x.length) { ctx.lineTo(c.x[c.x.length - 1], y(0)); ctx.lineTo(c.x[0], y(0)); ctx.globalAlpha = 0.13; ctx.fill(); }
       ctx.globalAlpha = 1; ctx.lineWidth = 1;
     }
@@ -133,6 +136,7 @@ plait.ScatterPanel = class extends plait.Canvas {
   constructor(figure, m) {
     super(figure, 460, { left: 84, top: 14, right: 20, bottom: 46 });
     this.m = m;
+    this.describe("a dot for each message: when it was sent, and how long it was under way");
     this.element.addEventListener("pointermove", (event) => this.hover(event));
     this.element.addEventListener("pointerleave", () => plait.hideTip());
   }

@@ -23,7 +23,7 @@ plait.drawPath = function (panel, ctx, p, range) {
     if (!place) continue;
     const x0 = panel.x(p.start[i]), x1 = panel.x(p.start[i] + p.length[i]), w = Math.max(1.5, x1 - x0);
     const colour = panel.colour(p.kind[i]);
-    ctx.fillStyle = colour;
+    ctx.fillStyle = panel.fill(ctx, p.kind[i]);
     ctx.fillRect(x0, place.y, w, place.height);
     ctx.strokeStyle = plait.ink; ctx.lineWidth = 1;
     if (w > 3) ctx.strokeRect(x0 + 0.5, place.y + 0.5, w - 1, place.height - 1);
@@ -93,7 +93,7 @@ plait.PathFigure = class {
     const totals = new Map();
     for (let i = from; i < to; i++) {
       const name = p.what[i] === plait.data.path.run ? plait.data.kinds[p.kind[i]].name : plait.data.path.what[p.what[i]];
-      const colour = p.what[i] === plait.data.path.run ? plait.data.kinds[p.kind[i]].colour : plait.data.path.colour[p.what[i]];
+      const colour = p.what[i] === plait.data.path.run ? plait.data.kinds[p.kind[i]].fill : plait.data.path.colour[p.what[i]];
       const row = totals.get(name) || { name, colour, count: 0, time: 0 };
       row.count++; row.time += p.length[i];
       totals.set(name, row);
@@ -112,7 +112,7 @@ plait.PathFigure = class {
     for (let i = from; i < shown; i++) {
       const runs = p.what[i] === info.run, kind = plait.data.kinds[p.kind[i]], lane = plait.data.lanes[p.lane[i]];
       const name = runs ? kind.name : info.what[p.what[i]] + (p.what[i] === info.start ? "" : " (" + kind.name + ")");
-      html += "<tr><td><i style='background:" + (runs ? kind.colour : info.colour[p.what[i]]) + "'></i>" + plait.escape(name) + "</td><td>" + (lane ? lane.rank : "") +
+      html += "<tr><td><i style='background:" + (runs ? kind.fill : info.colour[p.what[i]]) + "'></i>" + plait.escape(name) + "</td><td>" + (lane ? lane.rank : "") +
         "</td><td>" + (lane ? plait.escape(lane.label || lane.what) : "") + "</td><td>" + plait.time((p.start[i] - first) * q) + "</td><td>" + plait.time((p.start[i] + p.length[i] - first) * q) +
         "</td><td>" + plait.time(p.length[i] * q) + "</td></tr>";
     }

@@ -68,6 +68,8 @@ plait.Canvas = class {
     this.element.style.height = this.height + "px";
     return true;
   }
+  // For readers that do not see it.
+  describe(text) { this.element.setAttribute("role", "img"); this.element.setAttribute("aria-label", text); }
   get left() { return this.margin.left; }
   get right() { return this.width - this.margin.right; }
   get top() { return this.margin.top; }
