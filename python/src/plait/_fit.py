@@ -66,9 +66,8 @@ class Costs:
 
     def time_ns(self, payload_bytes: int) -> float:
         """Of one message between idle ranks, as docs/how-to/predict.md has it."""
-        linear = (
-            payload_bytes * self.overhead_per_byte_ns if payload_bytes <= self.eager_bytes_max else 0
-        )
+        is_eager = payload_bytes <= self.eager_bytes_max
+        linear = payload_bytes * self.overhead_per_byte_ns if is_eager else 0.0
         time = self.latency_ns + self.moving_time_ns(payload_bytes)
         for curve, overhead in (
             (self.sending_ns, self.send_overhead_ns),
@@ -76,9 +75,7 @@ class Costs:
         ):
             sizes, times = zip(*curve, strict=True) if curve else ((), ())
             time += float(np.interp(payload_bytes, sizes, times)) if curve else overhead + linear
-        if payload_bytes <= self.eager_bytes_max:
-            return time
-        return time + 2 * self.latency_ns + self.rendezvous_ns
+        return time if is_eager else time + 2 * self.latency_ns + self.rendezvous_ns
 
 
 @dataclass(frozen=True)

@@ -48,8 +48,8 @@ def test_ranks_without_a_record_of_the_engine_are_named() -> None:
         rank.collective("MPI_Barrier", 20, 30)
     ranks[1].raw(w.engine(2, 12))
     assert trouble(make_run(*ranks)) == [
-        "Ranks 0, 2 have no record of what plait's engine did, as others have: tasks and messages of "
-        "plait are missing there"
+        "Ranks 0, 2 have no record of what plait's engine did, as others have: figures of that are "
+        "without them"
     ]
 
 
@@ -82,7 +82,7 @@ def test_a_receive_that_never_completed_is_listed() -> None:
     ranks[1].complete(1, anything, 0, flags=3)
     found = trouble(make_run(*ranks))
     assert found == [
-        "Rank 0 recorded no calls of MPI, others did: figures of calls of MPI are without it",
+        "Rank 0 has no record of MPI calls, as others have: figures of that are without it",
         "1 receive on rank 1 from any rank (the first: tag 1, 8 B): never completed",
         "1 receive on rank 1 from rank 0 (the first: tag 0, 8 B), posted by MPI_Irecv at program+0x20: "
         "never completed",
@@ -138,7 +138,7 @@ def test_ranks_that_recorded_other_things_than_the_rest_are_named() -> None:
             rank.collective("MPI_Barrier", 1000, 2000, communicator=5)
         rank.finalise(3000, 4000)
     assert trouble(make_run(*ranks)) == [
-        "Rank 1 recorded no calls of MPI, others did: figures of calls of MPI are without it"
+        "Rank 1 has no record of MPI calls, as others have: figures of that are without it"
     ]
 
 

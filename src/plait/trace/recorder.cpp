@@ -166,7 +166,7 @@ std::span<std::byte> Recorder::lasting_chunk(std::string_view name) noexcept {
   } catch (const std::bad_alloc&) {
     return {};
   }
-  const std::span<std::byte> chunk = state_->file->next_chunk();
+  const std::span<std::byte> chunk = state_->chunks->next_chunk();
   if (chunk.empty()) {
     return {};
   }

@@ -328,7 +328,7 @@ TEST(PlatformOf, the_costs_are_those_of_messages_that_little_was_in_the_way_of) 
   const Platform platform = platform_of(run);
   EXPECT_EQ(platform.within_host.latency_ns, 2'000);
   ASSERT_EQ(platform.within_host.moving.size(), 2U);
-  EXPECT_EQ(platform.within_host.moving.back(), (MovingTime{100'000, 50'000}));
+  EXPECT_EQ(platform.within_host.moving.back(), (ByteTime{100'000, 50'000}));
 }
 
 TEST(PlatformOf, a_link_that_no_message_has_used_is_named) {

@@ -23,7 +23,6 @@ from plait._fit import Burst, Fit, OneWay, fit, to_platform
 from plait._supervised import Supervised, supervise
 from plait._units import format_bytes, format_time
 from plait.commands.bench import find_bench
-from plait.commands.fit import describe
 from plait.commands.measure import busy_in_words
 from plait.measures.network import keep_measured, measured_file
 
@@ -235,11 +234,20 @@ def _remedy(finding: Finding, mpi: str) -> str:
     return "another algorithm of the MPI"
 
 
+def _describe(fitted: Fit) -> str:
+    costs, residual = fitted.costs, fitted.residual
+    return (
+        f"messages: L {costs.latency_ns:.0f} ns, o_s {costs.send_overhead_ns:.0f} ns, "
+        f"o_r {costs.receive_overhead_ns:.0f} ns, {1 / costs.gap_per_byte_ns:.3g} GB/s; residuals: "
+        f"median {100 * residual.median:.1f} %, largest {100 * residual.largest:.1f} %"
+    )
+
+
 def _print(result: dict[str, Any], fitted: Fit, findings: Sequence[Finding]) -> None:
     console = Console(highlight=False, soft_wrap=True, width=_WIDTH)
     mpi = str(result["machine"]["mpi"])
     console.print(escape(f"{mpi}, {result['network']}"))
-    console.print(escape(describe("messages", fitted)))
+    console.print(escape(_describe(fitted)))
     console.print(_table(findings))
     slow = [finding for finding in findings if finding.reason]
     for text in _sentences(slow, mpi):

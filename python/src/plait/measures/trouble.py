@@ -17,10 +17,9 @@ def find_trouble(run: Run, matched: pl.DataFrame, unmatched: pl.DataFrame) -> li
     return [
         *_clocks_backwards(run),
         *_early(run, matched),
+        *_differing_ranks(run),
         *_unmatched(run, unmatched),
         *_open_regions(run),
-        *_unlike(run),
-        *_differing_ranks(run),
         *_recording_off(run),
     ]
 
@@ -44,21 +43,25 @@ def _open_regions(run: Run) -> list[str]:
 
 
 def _differing_ranks(run: Run) -> list[str]:
-    """Ranks that have not recorded what others have."""
-    lines = []
+    """Ranks that have not recorded what others have, or a program that did nothing."""
     of_calls = run.calls.filter(pl.col("class") != events.CALL_BEGINS_OR_ENDS)
-    for table, what, lack in (
-        (run.engines, "what plait's engine did", "tasks and messages of plait are missing there"),
-        (of_calls, "MPI calls", "the program called MPI on the others only"),
+    if run.calls.height and not (of_calls.height or run.tasks.height or run.spans.height):
+        return [
+            "The program called MPI only to begin and to end: there is nothing that ranks could wait for"
+        ]
+    lines = []
+    for table, what in (
+        (run.engines if run.calls.height else run.engines.clear(), "what plait's engine did"),
+        (of_calls, "MPI calls"),
+        (run.tasks, "tasks"),
     ):
-        if not run.calls.height or not run.engines.height:
-            continue
         having = set(table["rank"].unique().to_list())
         lacking = [rank for rank in run.ranks_present if rank not in having]
-        if lacking:
-            has = "has" if len(lacking) == 1 else "have"
+        if table.height and lacking:
+            has, it = ("has", "it") if len(lacking) == 1 else ("have", "them")
             lines.append(
-                f"{_ranks(lacking).capitalize()} {has} no record of {what}, as others have: {lack}"
+                f"{_ranks(lacking).capitalize()} {has} no record of {what}, as others have: figures of "
+                f"that are without {it}"
             )
     return lines
 
@@ -82,26 +85,6 @@ def _ranks(ranks: list[int]) -> str:
     some = ", ".join(str(rank) for rank in ranks[:_SHOWN_MAX])
     word = "rank" if len(ranks) == 1 else "ranks"
     return f"{word} {some}" + (" ..." if len(ranks) > _SHOWN_MAX else "")
-
-
-def _unlike(run: Run) -> list[str]:
-    """Ranks that recorded nothing of what others did, or nothing but start and end."""
-    proper = run.calls.filter(pl.col("class") != events.CALL_BEGINS_OR_ENDS)
-    if run.calls.height and not proper.height and not run.tasks.height:
-        return [
-            "The program called MPI only to begin and to end: there is nothing that ranks could wait for"
-        ]
-    found = []
-    for table, what in ((proper, "calls of MPI"), (run.tasks, "tasks")):
-        without = sorted(set(run.ranks_present) - set(table["rank"].unique()))
-        if table.height and without:
-            ranks = ", ".join(map(str, without[:_SHOWN_MAX]))
-            more = f" and {len(without) - _SHOWN_MAX} more" if len(without) > _SHOWN_MAX else ""
-            found.append(
-                f"Rank {ranks}{more} recorded no {what}, others did: figures of {what} are without "
-                f"{'it' if len(without) == 1 else 'them'}"
-            )
-    return found
 
 
 def _clocks_backwards(run: Run) -> list[str]:

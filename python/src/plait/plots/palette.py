@@ -86,7 +86,7 @@ def function_marks(run: Run) -> list[Mark]:
         "function", "class", pl.col("time_ns").alias("time")
     )
     totals = (
-        pl.concat([of_calls, of_sums])
+        pl.concat([of_calls, of_sums], how="vertical_relaxed")
         .group_by("function")
         .agg(pl.col("time").sum(), pl.col("class").min())
         .sort("time", "function", descending=[True, False])

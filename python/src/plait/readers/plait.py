@@ -285,8 +285,8 @@ def _assemble(
         )
     whole = {name: pl.concat(tables.pop(name)) for name in list(tables)}
     whole["communicators"] = whole["communicators"].unique(maintain_order=True)
-    by_order = choose_part(whole, by_order, window, error_ns, notices)
-    messages = match_by_order(whole["messages"], by_order)
+    is_chosen = choose_part(whole, np.concatenate(by_order), window, error_ns, notices)
+    messages = match_by_order(whole["messages"], is_chosen)
     if window is not None:
         messages = with_both_sides(messages)
     is_own = messages["communicator"].is_between(

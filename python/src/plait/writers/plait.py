@@ -73,6 +73,7 @@ def _rank_bytes(run: Run, rank: int, names: Bytes, schema: Schema) -> bytes:
             ("record_bytes", _schema.RECORD_BYTES),
             ("chunk_bytes", _CHUNK_BYTES),
             ("wall_clock_ns", _WALL_NS),
+            ("clock_ns", run.clock_ns),
         ),
     ):
         header[name] = value

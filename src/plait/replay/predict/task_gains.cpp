@@ -42,8 +42,10 @@ void speed_up(LinkCosts& costs) {
   costs.latency_ns *= twice_as_fast;
   costs.gap_ns *= twice_as_fast;
   costs.gap_per_byte_ns *= twice_as_fast;
-  for (MovingTime& moving : costs.moving) {
-    moving.time_ns *= twice_as_fast;
+  for (std::vector<ByteTime>* const curve : {&costs.moving, &costs.occupying}) {
+    for (ByteTime& time : *curve) {
+      time.time_ns *= twice_as_fast;
+    }
   }
 }
 
