@@ -10,7 +10,7 @@
 
 #include <mpi.h>
 
-enum { columns = 1 << 17, rows = 12, heated = 8192 };
+enum { columns = 1 << 21, rows = 4, heated = 8192 };
 
 typedef struct {
   double* now; /* rows + 2 rows: the first and the last are those of the neighbours */

@@ -55,11 +55,11 @@ def test_pictures_and_tables_stand_beside_the_page(page_of_halo: Path) -> None:
 
 
 def test_thousands_of_ranks_are_shown_in_groups(tmp_path: Path) -> None:
-    page = open_page(report_of(HaloProgram(600, 3).write(tmp_path / "run"), tmp_path / "out"))
+    page = open_page(report_of(HaloProgram(1100, 2).write(tmp_path / "run"), tmp_path / "out"))
     assert page.console == []
     assert all(page.figures().values())
     assert "have no lane of their own" in page.html
-    assert "Each cell is 3 by 3 ranks" in page.html
+    assert "Each cell is 2 by 2 ranks" in page.html
 
 
 def test_a_message_that_nobody_received_is_listed_with_its_call_site(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ class Sites {
   std::unordered_map<const void*, CodeAddress> known_;
   std::unordered_map<std::uintptr_t, CodePlace> places_;
   std::map<std::pair<std::uintptr_t, std::uint32_t>, Called> paths_;  ///< By address and the caller's name.
-  std::unordered_map<std::uint32_t, std::string> texts_;  ///< By number of the name.
+  std::unordered_map<std::uint32_t, std::string> texts_;              ///< By number of the name.
 };
 
 /// A thread's cache of `Sites`: a few nanoseconds for known sites.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <ctime>

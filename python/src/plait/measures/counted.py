@@ -7,15 +7,20 @@ import polars as pl
 
 from plait._events import Run
 
+_COLUMNS = {
+    **{"name": pl.String(), "count": pl.Int64(), "time_ns": pl.Int64()},
+    **{"instructions_a_cycle": pl.Float64(), "misses_a_thousand": pl.Float64()},
+}
+
 
 def counted(run: Run) -> pl.DataFrame:
     """A row for each region or kind of task: name, count (of them), time_ns, a column for each
-    counter, and where they were counted: instructions_a_cycle, misses_a_thousand (cache misses of
-    a thousand instructions). Sums over all ranks, the longest first; nested regions count in the outer
+    counter, and instructions_a_cycle, misses_a_thousand (cache misses of a thousand instructions), null
+    where these were not counted. Sums over all ranks, the longest first; nested regions count in the outer
     ones, too."""
     named = run.counts.filter((pl.col("region") >= 0) | (pl.col("task") >= 0))
     if not named.height:
-        return pl.DataFrame(schema={"name": pl.String, "count": pl.Int64, "time_ns": pl.Int64})
+        return pl.DataFrame(schema=_COLUMNS)
     regions, kinds = dict(enumerate(run.span_kinds)), dict(enumerate(run.kinds))
     table = named.select(
         pl.when(pl.col("region") >= 0)
@@ -38,11 +43,14 @@ def counted(run: Run) -> pl.DataFrame:
     wide = sums.pivot("counter", index="name", values="value", sort_columns=True)
     whole = sums.group_by("name").agg(pl.col("count", "time_ns").max())
     found = whole.join(wide, on="name").sort("time_ns", "name", descending=[True, False])
-    if {"instructions", "cycles"} <= set(found.columns):
-        found = found.with_columns(
-            (pl.col("instructions") / pl.col("cycles")).alias("instructions_a_cycle")
-        )
-    if {"instructions", "cache-misses"} <= set(found.columns):
-        misses = 1000 * pl.col("cache-misses") / pl.col("instructions")
-        found = found.with_columns(misses.alias("misses_a_thousand"))
-    return found
+    return found.with_columns(
+        _ratio(found, "instructions", "cycles").alias("instructions_a_cycle"),
+        (1000 * _ratio(found, "cache-misses", "instructions")).alias("misses_a_thousand"),
+    )
+
+
+def _ratio(table: pl.DataFrame, above: str, below: str) -> pl.Expr:
+    """Null where one of them was not counted."""
+    if {above, below} <= set(table.columns):
+        return pl.col(above) / pl.col(below)
+    return pl.lit(None, dtype=pl.Float64())

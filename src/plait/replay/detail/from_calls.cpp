@@ -57,6 +57,7 @@ struct CallPlace {
 struct Totals {
   std::size_t one_sided = 0;
   std::uint64_t one_sided_bytes = 0;
+  std::size_t of_engine = 0;
   std::size_t without_call = 0;
   std::size_t of_other_threads = 0;
   std::size_t overlapping = 0;
@@ -111,6 +112,10 @@ class RankReader {
         continue;
       }
       const auto& [thread, event] = trace_.messages[i];
+      if (!event.is_matched_by_order && !trace_.engines.empty()) {
+        ++totals.of_engine;
+        continue;
+      }
       const auto begun = find_in_any(thread, event.posted, [](const CallEvent& c) { return begins_messages(c.what); });
       if (!begun) {
         ++totals.without_call;
@@ -308,6 +313,7 @@ void report(const Totals& totals, std::vector<std::string>& notices) {
   add(totals.one_sided,
       fmt::format("one-sided calls ({} bytes) are left out: a replay does not move their data",
                   totals.one_sided_bytes));
+  add(totals.of_engine, "sides of messages of plait's engine are left out: of this run, calls of MPI are played");
   add(totals.without_call,
       "messages are left out: no recorded call posted them (the file is incomplete, or its clock ran backwards)");
   add(totals.of_other_threads,
