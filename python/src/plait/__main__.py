@@ -185,7 +185,7 @@ def report(
     ] = None,
     window: Window = None,
     ranks: Annotated[
-        str | None, typer.Option("--ranks", metavar="LIST", help="Read these ranks only: 0-3,8.")
+        str | None, typer.Option("--only-ranks", metavar="LIST", help="Read these ranks only: 0-3,8.")
     ] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     json_file: JsonFile = None,
@@ -220,7 +220,7 @@ def report(
     if compare is not None and perfetto is not None:
         raise typer.BadParameter("--perfetto is for one run; leave out --compare")
     if compare is not None and ranks is not None:
-        raise typer.BadParameter("--ranks is for one run; leave out --compare")
+        raise typer.BadParameter("--only-ranks is for one run; leave out --compare")
     with hushed(quiet and json_file != Path("-")), results_in(json_file) as results:
         same = {
             **{"output": output, "step": step, "window": window},

@@ -364,7 +364,7 @@ def test_bench_lists_and_runs(built: Path, tmp_path: Path) -> None:
         "accelerate",
         "broken",
         "copy",
-        "predict",
+        "export",
     ]
     assert "quick [as] can be" in listed.stdout
     done = run_plait("bench", "copy", "--json", tmp_path / "r.json", PLAIT_BUILD=str(built))
@@ -375,7 +375,7 @@ def test_bench_lists_and_runs(built: Path, tmp_path: Path) -> None:
 
 def test_bench_fails_in_one_sentence(built: Path) -> None:
     assert_one_sentence(
-        run_plait("bench", "none", PLAIT_BUILD=str(built)), "known are broken, copy, quick"
+        run_plait("bench", "none", PLAIT_BUILD=str(built)), "known are broken, copy, export, quick"
     )
     assert_one_sentence(run_plait("bench", "broken", PLAIT_BUILD=str(built)), "exit status 3", 3)
 

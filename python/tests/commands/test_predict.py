@@ -40,7 +40,7 @@ def run_of_tasks(ring_copy: Path) -> Path:
 
 def test_a_run_with_tasks_needs_no_platform(run_of_tasks: Path, tmp_path: Path) -> None:
     results = tmp_path / "results.json"
-    words = ["--workers", "1", "--json", str(results), str(run_of_tasks)]
+    words = ["--workers", "1", "--json", str(results)]
     assert predict("", words, run_of_tasks) == 0
     found = json.loads(results.read_text())
     assert found["of"] == "tasks"
@@ -49,7 +49,7 @@ def test_a_run_with_tasks_needs_no_platform(run_of_tasks: Path, tmp_path: Path) 
 
 
 def test_a_kind_that_never_ran_is_refused(run_of_tasks: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert predict("", ["--faster", "fly=2", str(run_of_tasks)], run_of_tasks) != 0
+    assert predict("", ["--faster", "fly=2"], run_of_tasks) != 0
     assert "no tasks of kind 'fly'" in capfd.readouterr().err
 
 

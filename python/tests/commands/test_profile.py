@@ -166,7 +166,7 @@ def test_a_report_of_an_unreadable_file_is_written_and_fails(tmp_path: Path) -> 
 
 def test_some_ranks_are_read_on_request(tmp_path: Path) -> None:
     write_run(tmp_path / "run", *halo(3))
-    done = plait("report", tmp_path / "run", "--ranks", "1", "--json", "-", cwd=tmp_path)
+    done = plait("report", tmp_path / "run", "--only-ranks", "1", "--json", "-", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)
     assert [rank["is_present"] for rank in results["ranks"]] == [False, True]
@@ -177,9 +177,9 @@ def test_some_ranks_are_read_on_request(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("ranks", "status"), [("7", 1), ("a-b", 2), ("3-1", 2)])
 def test_ranks_that_are_not_there_are_refused(tmp_path: Path, ranks: str, status: int) -> None:
     write_run(tmp_path / "run", *halo(3))
-    done = plait("report", tmp_path / "run", "--ranks", ranks, cwd=tmp_path)
+    done = plait("report", tmp_path / "run", "--only-ranks", ranks, cwd=tmp_path)
     assert done.returncode == status
-    assert "--ranks" in done.stderr
+    assert "--only-ranks" in done.stderr
 
 
 def test_a_run_beyond_the_memory_is_refused_with_what_it_needs(
@@ -191,7 +191,7 @@ def test_a_run_beyond_the_memory_is_refused_with_what_it_needs(
     monkeypatch.setattr(_memory, "available_bytes", lambda: 16 << 30)
     with pytest.raises(PlaitError, match="1,000,000,000 events: to read them takes about 477 GiB"):
         _memory.require_memory(tmp_path)
-    with pytest.raises(PlaitError, match="--ranks 0-3"):
+    with pytest.raises(PlaitError, match="--only-ranks 0-3"):
         _memory.require_memory(tmp_path, is_part=True)
     monkeypatch.setattr(_memory, "available_bytes", lambda: 1 << 40)
     _memory.require_memory(tmp_path)

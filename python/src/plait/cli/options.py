@@ -72,10 +72,10 @@ def parse_ranks(text: str) -> list[int]:
     for part in text.split(","):
         first, dash, last = part.partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise typer.BadParameter(f"--ranks {text} is no list of ranks such as 0-3,8")
+            raise typer.BadParameter(f"--only-ranks {text} is no list of ranks such as 0-3,8")
         found.extend(range(int(first), min(int(last or first), _RANKS_MAX) + 1))
     if not found:
-        raise typer.BadParameter(f"--ranks {text} names no rank: the first of a range is the lower")
+        raise typer.BadParameter(f"--only-ranks {text} names no rank: the first of a range is the lower")
     return found
 
 

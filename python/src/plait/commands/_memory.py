@@ -32,8 +32,8 @@ def require_memory(folder: Path, *, ranks: Collection[int] | None = None, is_par
     events = size // _schema.RECORD_BYTES
     raise PlaitError(
         f"{folder} has about {events:,} events: to read them takes about {format_bytes(needed)} of "
-        f"memory, and {format_bytes(available)} is available; read some ranks with plait report --ranks "
-        "0-3, or record with --profile, which stays small"
+        f"memory, and {format_bytes(available)} is available; read some ranks with plait report "
+        "--only-ranks 0-3, or record with --profile, which stays small"
     )
 
 

@@ -15,9 +15,9 @@ _COLUMNS = {
 
 def counted(run: Run) -> pl.DataFrame:
     """A row for each region or kind of task: name, count (of them), time_ns, a column for each
-    counter, and instructions_a_cycle, misses_a_thousand (cache misses of a thousand instructions), null
-    where these were not counted. Sums over all ranks, the longest first; nested regions count in the outer
-    ones, too."""
+    counter, and instructions_a_cycle, misses_a_thousand (cache misses of 1000 instructions), null
+    where these were not counted. Sums over all ranks, the longest first; nested regions count in the
+    outer ones, too."""
     named = run.counts.filter((pl.col("region") >= 0) | (pl.col("task") >= 0))
     if not named.height:
         return pl.DataFrame(schema=_COLUMNS)

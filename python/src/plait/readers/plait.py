@@ -101,7 +101,7 @@ def wanted_files(paths: list[Path], ranks: Collection[int] | None) -> list[Path]
     wanted = set(ranks)
     found = [path for path in paths if int(path.stem.removeprefix("rank-")) in wanted]
     if not found:
-        raise PlaitError(f"{paths[0].parent} has no file of the ranks that --ranks names")
+        raise PlaitError(f"{paths[0].parent} has no file of the ranks that --only-ranks names")
     return found
 
 
