@@ -207,7 +207,7 @@ def test_no_daemon_is_left(place: Path, number: signal.Signals) -> None:
 
 
 def test_a_daemon_that_ends_is_named_with_its_log(place: Path) -> None:
-    end = 'kill $(cat "$(dirname "$SLURM_CONF")/slurmctld.pid"); read never <>ended'
+    end = 'kill $(cat "$(dirname "$SLURM_CONF")/slurmctld.pid"); exec tail -f /dev/null'
     output = on_cluster(place, "bash", "-c", end, status=1)
     assert "slurm-here: slurmctld ended:\n--- log of slurmctld:" in output
 

@@ -65,21 +65,21 @@ TEST_P(Version, has_the_events_that_were_written) {
     const std::uint32_t rank = trace.rank.value();
     EXPECT_TRUE(trace.notices.empty());
     compare("tasks", rank, trace.tasks, [&](const TaskEvent& task, const json& row) {
-      EXPECT_EQ(trace.name(Role::task, task.kind), row["kind"]);
+      EXPECT_EQ(trace.name(Role::task, task.kind), row["kind"].get<std::string>());
       EXPECT_EQ(time(rank, task.ready), row["ready_ns"]);
       EXPECT_EQ(time(rank, task.end), row["end_ns"]);
       EXPECT_EQ(task.released_by, row["released_by"]);
       EXPECT_EQ(task.place, row.value("place", 0U));
     });
     compare("spans", rank, trace.spans, [&](const SpanEvent& span, const json& row) {
-      EXPECT_EQ(trace.name(Role::span, span.name), row["kind"]);
+      EXPECT_EQ(trace.name(Role::span, span.name), row["kind"].get<std::string>());
       EXPECT_EQ(time(rank, span.start), row["start_ns"]);
     });
     compare("gaps", rank, trace.gaps, [&](const PollGapEvent& gap, const json& row) {
       EXPECT_EQ(time(rank, gap.end), row["end_ns"]);
     });
     compare("counters", rank, trace.counters, [&](const CounterEvent& counter, const json& row) {
-      EXPECT_EQ(trace.name(Role::counter, counter.name), row["kind"]);
+      EXPECT_EQ(trace.name(Role::counter, counter.name), row["kind"].get<std::string>());
       EXPECT_EQ(counter.value, row["value"]);
     });
   }
@@ -96,8 +96,8 @@ TEST_P(Version, has_the_calls_and_messages_that_were_written) {
       EXPECT_EQ(message.sequence, message.tag.value() - 40);  // one message a tag: matched, whatever was stored
     });
     compare("calls", rank, trace.calls, [&](const CallEvent& call, const json& row) {
-      EXPECT_EQ(trace.name(Role::function, call.function), row["function"]);
-      EXPECT_EQ(trace.name(Role::call_site, call.site), row["site"]);
+      EXPECT_EQ(trace.name(Role::function, call.function), row["function"].get<std::string>());
+      EXPECT_EQ(trace.name(Role::call_site, call.site), row["site"].get<std::string>());
       EXPECT_EQ(call.bytes_given, row["bytes_given"]);
       EXPECT_EQ(call.repeats, row.value("repeats", 0U));
     });

@@ -127,6 +127,7 @@ def record(
       plait record --progress --name helped -- mpirun -n 4 ./my_program     (and compare)
 
       plait record --profile --window 10s/1000s -- mpirun -n 512 ./long_run
+
       plait record --sample 100 -- mpirun -n 4 ./my_program     (and which functions compute)
 
       plait report runs/melt     (then)

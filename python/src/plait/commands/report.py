@@ -43,9 +43,8 @@ def report(
     window: int | None = None,
     ranks: Collection[int] | None = None,
 ) -> None:
-    """`results`: also write what is printed there, as JSON. `ranks`: read
-    these only. `window`: report on this window of "
-    "a profile."""
+    """`results`: also write what is printed there, as JSON. `ranks`: read these only. `window`: report
+    on this window of a profile."""
     console = Console(highlight=False, soft_wrap=True)
     require_memory(folder, ranks=ranks, is_part=window is not None or is_profile(folder))
     with console.status(f"reading {folder}"):
