@@ -104,12 +104,12 @@ class Measurer {
     return pair_.of_first(std::max(0.0, (burst(many, both_ways) - first) / (many - few)));
   }
 
-  /// After `one_way`, how many repetitions are enough.
+  /// About what `one_way` returns: how many repetitions are enough.
   void learn(double one_way_ns) { one_way_ns_ = one_way_ns; }
 
  private:
   [[nodiscard]] int repetitions() const {
-    return static_cast<int>(std::clamp(share_ns_ / std::max(one_way_ns_, 100.0), 3.0, 400.0));
+    return one_way_ns_ > 0 ? static_cast<int>(std::clamp(share_ns_ / one_way_ns_, 3.0, 400.0)) : 3;
   }
   void send() {
     MPI_Request request = pair_.send(buffers_.out);
@@ -242,9 +242,7 @@ class Table {
 };
 
 void measure(Measurer& measurer, std::uint64_t bytes, Table& table) {
-  const double one_way = measurer.one_way(false);
-  measurer.learn(one_way);
-  table.add("one way", bytes, one_way);
+  table.add("one way", bytes, measurer.one_way(false));
   table.add("one way, written before", bytes, measurer.one_way(true));
   const Measurer::WhileComputing computing = measurer.while_computing();
   table.add("sending", bytes, computing.sending);
@@ -264,15 +262,17 @@ Calibration calibrate(const Pair& pair,
                       const CalibrationOptions& options,
                       const std::function<void(std::uint32_t)>& at_round) {
   Table table;
+  std::vector<double> estimates;
   for (const std::uint64_t bytes : options.sizes) {  // connects, and fills caches of registered memory
-    static_cast<void>(Measurer{pair, bytes, 0}.one_way(false));
+    estimates.push_back(Measurer{pair, bytes, 0}.one_way(false));
   }
   const std::uint64_t eager = longest_eager(pair, options.sizes.back());
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
     at_round(round);
-    for (const std::uint64_t bytes : options.sizes) {
-      Measurer measurer{pair, bytes, options.share_ns};
-      measure(measurer, bytes, table);
+    for (std::size_t i = 0; i < options.sizes.size(); ++i) {
+      Measurer measurer{pair, options.sizes[i], options.share_ns};
+      measurer.learn(estimates[i]);
+      measure(measurer, options.sizes[i], table);
     }
   }
   return {.eager_bytes_max = eager, .series = pair.is_first() ? table.take() : std::vector<Series>{}};
