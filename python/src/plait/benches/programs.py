@@ -33,10 +33,12 @@ def lab_line(ranks: int, command: Sequence[str], *options: str) -> list[str]:
     return [sys.executable, "-m", "plait", "lab", *options, "-n", str(ranks), "--", *command]
 
 
-def require_traffic(output: str) -> None:
+def require_traffic(output: str, least_bytes: float = 1 << 20) -> None:
     """Raises if a lab, which has printed `output`, had next to nothing on its links."""
-    sent = re.search(r"sent over the links: ([\d.]+) ([MGT])iB", output)
-    if sent is None or (float(sent.group(1)) < 1 and sent.group(2) == "M"):
+    sent = re.search(r"sent over the links: (.*)", output)
+    hosts = re.findall(r"([\d.]+) (|K|M|G|T)i?B", sent.group(1)) if sent else []
+    scales = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+    if not any(float(amount) * scales[scale] >= least_bytes for amount, scale in hosts):
         raise PlaitError(f"next to nothing crossed the links of the lab:\n{output}")
 
 
