@@ -47,6 +47,7 @@ TEST(Counters, rise_with_the_work_of_their_thread) {
   try {
     counters = std::make_unique<ThreadCounters>(wanted("task-clock"));
   } catch (const Error& error) {
+    // The kernel or a container may forbid counters (perf_event_paranoid); the sentence names which.
     GTEST_SKIP() << error.what();
   }
   const std::uint64_t before = counters->read().at(0);

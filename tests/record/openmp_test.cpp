@@ -12,6 +12,7 @@ namespace {
 
 TEST(OpenMp, parallel_regions_and_barriers_are_spans_of_each_thread) {
   if (!PLAIT_TEST_HAS_OPENMP) {
+    // GCC's libgomp has no tools interface: only a program of Clang can be recorded so.
     GTEST_SKIP() << "the program was not built: no clang with libomp here (Debian: libomp-16-dev)";
   }
   const trace::RunTrace trace = recorded("openmp", 1);

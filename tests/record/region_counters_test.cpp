@@ -19,6 +19,7 @@ TEST(RegionCounters, leave_a_record_for_each_region_and_counter) {
     const ThreadCounters trial{counters_wanted()};
   } catch (const Error& error) {
     ::unsetenv("PLAIT_RECORD_COUNTERS");
+    // The kernel or a container may forbid counters (perf_event_paranoid); the sentence names which.
     GTEST_SKIP() << error.what();
   }
   const trace::RunTrace run = test::recorded("regions", 2);

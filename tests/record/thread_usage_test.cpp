@@ -21,6 +21,7 @@ TEST(ThreadUsage, has_the_time_that_a_thread_computed) {
     now = usage_of(::gettid());
   } while (now.processor_time != nanoseconds{} && now.processor_time <= before.processor_time);
   if (now.processor_time == nanoseconds{}) {
+    // /proc/PID/schedstat is zero or absent without CONFIG_SCHED_INFO; the recorder then leaves these records out.
     GTEST_SKIP() << "this kernel has no statistics of its scheduler";
   }
   EXPECT_GT(now.processor_time, before.processor_time);

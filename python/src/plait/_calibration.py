@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -88,17 +88,15 @@ def calibration_of(contents: dict[str, Any]) -> Calibration:
     )
 
 
-def costs_of(
-    calibration: Calibration, of_rounds: Callable[[Sequence[float]], float] = np.median
-) -> Costs:
-    """What the model takes: `of_rounds` makes one value of those of all rounds.
+def costs_of(calibration: Calibration) -> Costs:
+    """What the model takes, from the medians of all rounds.
 
     The measured time of a single message is met exactly where the processors' times leave room for it.
     Data are as a program has them that has just computed them: the buffers were written before."""
 
     def curve(name: str) -> dict[int, float]:
         found = calibration.series[name]
-        return {size: max(0.0, float(of_rounds(found[size]))) for size in calibration.sizes}
+        return {size: max(0.0, float(np.median(found[size]))) for size in calibration.sizes}
 
     single, sending, expected = curve("one way, written before"), curve("sending"), curve("receiving")
     one_more, both_ways = curve("one more"), curve("one more, both ways")

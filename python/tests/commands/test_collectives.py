@@ -98,6 +98,7 @@ def test_refuses_options_that_do_not_belong_together() -> None:
     assert doctor("--measure").returncode == 2
 
 
+# A wheel, or a build without benchmarks, has nothing that measures collectives.
 @pytest.mark.skipif(
     not os.access(build_folder() / "bench/bench_collectives", os.X_OK) or shutil.which("mpicc") is None,
     reason="bench_collectives is not built, or there is no mpicc",

@@ -213,7 +213,7 @@ class Row {
     }
   }
   /// The two expressions that compilers and linkers write: of a function that aligns its stack, and of stubs for calls
-  /// into other modules.
+  /// into other modules. Any other ends the call path.
   void define_base_by_expression(Bytes& code) {
     const std::uint64_t length = code.unsigned_leb();
     Bytes expression{code.at(), code.at() + length};
