@@ -34,6 +34,9 @@ const PreloadedRecorder host{
     .enter_worker = [](std::uint16_t) {},
     .hide_calls = [](bool) { return false; },
     .note_option = [](const char*, const char*) {},
+    .counts_tasks = [] { return false; },
+    .begin_task = [] {},
+    .end_task = [](std::uint32_t, std::uint64_t, std::int64_t, std::int64_t) {},
 };
 
 TEST(PreloadedRecorder, is_none_in_a_process_without_one) {

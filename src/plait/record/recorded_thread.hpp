@@ -20,8 +20,8 @@
 #include "plait/base/clock.hpp"
 #include "plait/record/call_paths.hpp"
 #include "plait/record/communicators.hpp"
+#include "plait/record/nested_counters.hpp"
 #include "plait/record/profile.hpp"
-#include "plait/record/region_counters.hpp"
 #include "plait/record/sites.hpp"
 #include "plait/record/thread_usage.hpp"
 #include "plait/trace/recorder.hpp"
@@ -93,16 +93,24 @@ struct RecordedThread {
       if (windows() != nullptr) {
         windows()->region_begins(regions.back().name, now, recorder);
       }
-      if (!counter_kinds.empty() && counters == nullptr) {
-        counters = std::make_unique<RegionCounters>(counter_kinds, trace);
-      }
-      if (counters != nullptr) {
-        counters->begin();
-      }
+      begin_counting(trace);
     } catch (const std::exception&) {
       regions.clear();  // the ends of these are ignored
-      counters.reset();
-      counter_kinds = {};
+      count_no_more();
+    }
+  }
+  /// A task of plait's runtime starts on this thread. Does nothing when memory is lacking.
+  void begin_task(trace::Recorder& trace) noexcept {
+    try {
+      begin_counting(trace);
+    } catch (const std::exception&) {
+      count_no_more();
+    }
+  }
+  /// Records what was counted in the task that started last.
+  void end_task(const trace::CountEvent& task) noexcept {
+    if (counters != nullptr) {
+      counters->end(task, recorder);
     }
   }
   /// Records the region that has begun last, if there is one: it may have begun before the recording.
@@ -116,7 +124,7 @@ struct RecordedThread {
         windows()->region_ends(regions.back().name, now, recorder);
       }
       if (counters != nullptr) {
-        counters->end(regions.back(), recorder);
+        counters->end({.region = regions.back().name, .start = regions.back().start, .end = now}, recorder);
       }
       regions.pop_back();
     }
@@ -153,8 +161,8 @@ struct RecordedThread {
   /// Of the thread that has it now; null if paths are not recorded.
   std::unique_ptr<CallPaths> call_paths;
   std::vector<trace::SpanEvent> regions;       ///< That have begun.
-  std::span<const CounterKind> counter_kinds;  ///< To count in regions.
-  std::unique_ptr<RegionCounters> counters;    ///< Of the thread that has it now; opened by its first region.
+  std::span<const CounterKind> counter_kinds;  ///< To count in regions and tasks.
+  std::unique_ptr<NestedCounters> counters;    ///< Of the thread that has it now; opened by its first region or task.
   // The communicator used last, and the epoch in which it was found.
   std::uint64_t communicator_handle = 0;
   std::uint32_t communicator_epoch = 0;
@@ -162,6 +170,20 @@ struct RecordedThread {
   // Of the current wait or test.
   std::vector<std::uint64_t> handles;
   std::vector<MPI_Status> statuses;
+
+ private:
+  void begin_counting(trace::Recorder& trace) {
+    if (!counter_kinds.empty() && counters == nullptr) {
+      counters = std::make_unique<NestedCounters>(counter_kinds, trace);
+    }
+    if (counters != nullptr) {
+      counters->begin();
+    }
+  }
+  void count_no_more() noexcept {
+    counters.reset();
+    counter_kinds = {};
+  }
 };
 
 /// The threads of the program that have called MPI, and what they count. Threads: any.
@@ -172,27 +194,26 @@ class RecordedThreads {
 
   /// Returns one for a new thread: that of an ended thread, if there is one.
   [[nodiscard]] RecordedThread& take(trace::Recorder& recorder) {
-    auto call_paths = call_path_depth_ > 1 ? std::make_unique<CallPaths>(call_path_depth_) : nullptr;
     const std::lock_guard lock{mutex_};
     if (spare_.empty()) {
       spare_.push_back(&append(recorder, threads_.empty() ? "main" : fmt::format("thread {}", threads_.size())));
     }
-    RecordedThread* const thread = spare_.back();
+    RecordedThread& thread = *spare_.back();
     spare_.pop_back();
-    const pid_t number = ::gettid();
-    thread->used = {
-        .worker = thread->recorder.worker(), .thread = number, .start = recorder.now(), .at_start = usage_of(number)};
-    thread->call_paths = std::move(call_paths);
-    thread->counters.reset();
-    thread->counter_kinds = counter_kinds_;
-    return *thread;
+    take_over(thread, recorder);
+    return thread;
+  }
+  /// The calling thread is now the one that `thread`, from `add`, was made for.
+  void occupy(RecordedThread& thread, trace::Recorder& recorder) {
+    const std::lock_guard lock{mutex_};
+    take_over(thread, recorder);
   }
   /// Returns one for a thread that is to come.
   [[nodiscard]] RecordedThread& add(trace::Recorder& recorder, const std::string& name) {
     const std::lock_guard lock{mutex_};
     return append(recorder, name);
   }
-  /// Lets all threads count in their regions. Before the program has regions, at most once.
+  /// Lets all threads count in their regions and tasks. Before the program has regions, at most once.
   void count(std::vector<CounterKind> kinds) {
     const std::lock_guard lock{mutex_};
     counter_kinds_ = std::move(kinds);
@@ -200,6 +221,7 @@ class RecordedThreads {
       one->counter_kinds = counter_kinds_;
     }
   }
+  [[nodiscard]] bool is_counting() const noexcept { return !counter_kinds_.empty(); }
   /// Records what the kernel counted for the threads that have not ended, with the thread recorder of the caller. Does
   /// nothing when memory is lacking.
   void write_usage(trace::Recorder& recorder, trace::ThreadRecorder& records) const noexcept {
@@ -234,6 +256,14 @@ class RecordedThreads {
   }
 
  private:
+  void take_over(RecordedThread& thread, trace::Recorder& recorder) {
+    const pid_t number = ::gettid();
+    thread.call_paths = call_path_depth_ > 1 ? std::make_unique<CallPaths>(call_path_depth_) : nullptr;
+    thread.counters.reset();
+    thread.counter_kinds = counter_kinds_;
+    thread.used = {
+        .worker = thread.recorder.worker(), .thread = number, .start = recorder.now(), .at_start = usage_of(number)};
+  }
   RecordedThread& append(trace::Recorder& recorder, const std::string& name) {
     const WorkerId number{static_cast<std::uint16_t>(threads_.size())};
     return *threads_.emplace_back(std::make_unique<RecordedThread>(recorder.thread(number, name), profile_.get()));

@@ -84,7 +84,6 @@ trace::Meta describe_run(const Mpi& mpi, MPI_Comm world, const KnownCommunicator
   meta.cores = machine_core_count();
   meta.started = std::chrono::system_clock::now();
   meta.mpi = version_of(mpi);
-  meta.recorder = "mpi";
   return meta;
 }
 
@@ -169,6 +168,11 @@ bool is_progress_wanted() {
   return wanted != nullptr && *wanted != '\0' && std::string_view{wanted} != "0";
 }
 
+bool are_calls_wanted() {
+  const char* const wanted = std::getenv("PLAIT_RECORD_CALLS");
+  return wanted == nullptr || std::string_view{wanted} != "0";
+}
+
 void leave_thread(void* thread) noexcept {
   if (Session* session = active.load(std::memory_order_acquire)) {  // with release in start()
     auto& ended = *static_cast<RecordedThread*>(thread);
@@ -187,13 +191,15 @@ RecordedThread& Session::thread() {
 
 void Session::adopt_thread(RecordedThread& own) {
   if (thread_state.thread == nullptr) {  // a thread that has called MPI keeps its number
+    threads_.occupy(own, recorder);
     thread_state.thread = &own;
     ::pthread_setspecific(thread_key, thread_state.thread);
   }
 }
 
 Session::Session(std::filesystem::path folder, Mpi found, std::uint32_t rank, std::uint32_t rank_count)
-    : mpi{found},
+    : records_calls{are_calls_wanted()},
+      mpi{found},
       recorder{clock, recorder_options(folder, rank, rank_count)},
       communicators{mpi, recorder.thread(WorkerId{0}, "main")},
       sites{recorder, folder / fmt::format("sites-{:04}.tsv", rank), folder / fmt::format("modules-{:04}.tsv", rank)},
@@ -236,6 +242,7 @@ void Session::start() {
   if (any_failed == 0) {
     session->own_world_ = own_world;
     session->meta_ = describe_run(mpi, own_world, session->communicators);
+    session->meta_.recorder = session->records_calls ? "mpi" : "plait";
     if (is_profile_wanted()) {
       session->meta_.options["profile"] = "on";
     }

@@ -117,7 +117,11 @@ class Session {
     return paused_since_.load(std::memory_order_relaxed) >= 0;  // what follows may be seen a little later
   }
   [[nodiscard]] nanoseconds now() const noexcept { return recorder.now(); }
+  /// Whether counters count what tasks and regions do.
+  [[nodiscard]] bool is_counting() const noexcept { return threads_.is_counting(); }
 
+  /// False: only what joins, regions and samples are recorded, not MPI calls.
+  const bool records_calls;
   const Mpi mpi;
   SteadyClock clock;
   trace::Recorder recorder;
@@ -151,7 +155,7 @@ class Session {
   friend void leave_thread(void* thread) noexcept;
 };
 
-/// The session while calls are recorded; null before, after, and in a forked child.
+/// The session while the program is recorded; null before, after, and in a forked child.
 extern std::atomic<Session*> active;
 
 struct ThreadState {
@@ -167,10 +171,17 @@ extern constinit thread_local ThreadState thread_state [[gnu::tls_model("initial
 
 /// Whether the environment requests background progress: PLAIT_RECORD_PROGRESS is set and not 0.
 [[nodiscard]] bool is_progress_wanted();
+/// Whether MPI calls are recorded: PLAIT_RECORD_CALLS is not 0.
+[[nodiscard]] bool are_calls_wanted();
 
+/// Returns the session; null inside of a recorded call, and if there is none.
+[[nodiscard]] inline Session* session_of_program() noexcept {
+  return thread_state.is_inside ? nullptr : active.load(std::memory_order_acquire);  // with release in start()
+}
 /// Returns the session if this call is to be recorded, else null.
 [[nodiscard]] inline Session* recording() noexcept {
-  return thread_state.is_inside ? nullptr : active.load(std::memory_order_acquire);  // with release in start()
+  Session* const session = session_of_program();
+  return session != nullptr && session->records_calls ? session : nullptr;
 }
 
 /// Returns the place of the return address of the function in which it is inlined.

@@ -43,6 +43,9 @@ void Lifecycle::execute(Worker& worker, Node& node) {
   const nanoseconds start = worker.now;
   worker.running.store(node.epoch, std::memory_order_relaxed);  // a hint for watch()
   node.continues = false;
+  if (state_.counts_tasks) [[unlikely]] {
+    state_.recorder.begin_task();
+  }
   try {
     TaskContext context{*this, worker, node};
     node.body(context);
@@ -54,6 +57,9 @@ void Lifecycle::execute(Worker& worker, Node& node) {
   worker.is_now_fresh = is_measured;
   if (is_measured) {
     worker.now = state_.recorder.now();
+    if (state_.counts_tasks) [[unlikely]] {
+      state_.recorder.end_task(worker.run->trace_name_of(node), worker.run->id_of(node), start, worker.now);
+    }
     learn(worker, node, worker.now - start);
     if (worker.trace.is_on()) {
       record(worker, node, trace::TaskRole::compute, node.object, start);
