@@ -17,7 +17,7 @@
 #include "plait/record/mpi_library.hpp"
 #include "plait/record/pending.hpp"
 #include "plait/record/progress.hpp"
-#include "plait/record/recorded_thread.hpp"
+#include "plait/record/recorded_threads.hpp"
 #include "plait/record/requests.hpp"
 #include "plait/record/samples.hpp"
 #include "plait/record/sites.hpp"
@@ -67,13 +67,20 @@ struct Handles {
   HandleTable<ProbedMessage> probed;
 };
 
+/// The run that is recorded, as its folder has it.
+struct DescribedRun {
+  std::filesystem::path folder;
+  trace::Meta meta;  ///< Of rank 0.
+};
+
 /// The recording of this process, from the end of `MPI_Init` to the beginning of `MPI_Finalize`.
 ///
 /// A process has one, as MPI functions have no argument that could lead to it. The only other state of the recorder is
 /// `active` and `thread_state`.
 class Session {
  public:
-  /// Starts to record into the folder PLAIT_RECORD_FOLDER. Collective over all ranks, after the initialisation of MPI.
+  /// Starts to record into the folder PLAIT_RECORD_FOLDER, if it is set. Collective over all ranks, once MPI is
+  /// initialised, also before MPI_Init returns to the program.
   /// If a rank cannot record, no rank does, and it prints the reason on stderr.
   static void start();
   /// Records incomplete operations, compares clocks and writes meta.json. Collective. Only the current call is recorded
@@ -143,8 +150,7 @@ class Session {
   void note_unfinished() noexcept;
 
   MPI_Comm own_world_{};  ///< For messages of the recorder.
-  std::filesystem::path folder_;
-  trace::Meta meta_;  ///< Of rank 0.
+  DescribedRun run_;
   std::atomic<std::uint32_t> numbers_ = 1;
   std::atomic<bool> is_over_ = false;
   std::atomic<nanoseconds::rep> paused_since_ = -1;
