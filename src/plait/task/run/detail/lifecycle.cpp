@@ -36,7 +36,7 @@ struct Lifecycle::Sink final : ReadySink {
 
 void Lifecycle::execute(Worker& worker, Node& node) {
   state_.enter(worker, node.epoch);
-  const bool is_measured = must_measure(worker, node);
+  const bool is_measured = must_measure(worker, node) || state_.counts_tasks;
   if (is_measured && !worker.is_now_fresh) {
     worker.now = state_.recorder.now();
   }
