@@ -23,6 +23,7 @@ constexpr std::uint16_t first_thread = 5;
 const PreloadedRecorder host{
     .version = PreloadedRecorder::version_here,
     .chunk_bytes = RecorderOptions{}.chunk_bytes,
+    .start = [] {},
     .can_join = [](std::uint32_t, std::uint32_t) { return true; },
     .join = [](std::uint32_t) -> std::int64_t { return 1000; },
     .next_chunk = [] { return host_recorder->lend_chunk().data(); },

@@ -10,6 +10,12 @@
 namespace plait::record {
 namespace {
 
+void start() {
+  if (active.load(std::memory_order_acquire) == nullptr) {
+    Session::start();
+  }
+}
+
 bool can_join(std::uint32_t rank, std::uint32_t rank_count) {
   const Session* const session = active.load(std::memory_order_acquire);  // with release in start()
   if (session == nullptr) {
@@ -99,6 +105,7 @@ extern "C" {
 const plait::trace::PreloadedRecorder plait_preloaded_recorder{
     .version = plait::trace::PreloadedRecorder::version_here,
     .chunk_bytes = plait::trace::RecorderOptions{}.chunk_bytes,
+    .start = plait::record::start,
     .can_join = plait::record::can_join,
     .join = plait::record::join_recording,
     .next_chunk = plait::record::next_lent_chunk,

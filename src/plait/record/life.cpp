@@ -25,10 +25,13 @@ int initialise(const Real& real) {
   return result;
 }
 
-/// Starts the session and, if requested, the progress thread, once MPI is initialised.
+/// Starts the session, unless a library behind the recorder has, and if requested the progress thread, once MPI is
+/// initialised.
 int begin(Function& function, const void* const* slot, int result) {
-  if (result == MPI_SUCCESS && !thread_state.is_inside && session_of_program() == nullptr) {
-    Session::start();
+  if (result == MPI_SUCCESS && !thread_state.is_inside) {
+    if (session_of_program() == nullptr) {
+      Session::start();
+    }
     if (Session* session = session_of_program()) {
       if (session->records_calls) {
         // Time 0 is now: the record has the place of the call, not its length.

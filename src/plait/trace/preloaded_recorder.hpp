@@ -18,6 +18,9 @@ struct PreloadedRecorder {
   std::uint32_t version;
   /// Bytes of a chunk of the file.
   std::uint32_t chunk_bytes;
+  /// Starts the recording, if it is wanted and has not started: for a library that joins before MPI_Init returns to the
+  /// program. Collective over MPI_COMM_WORLD, once MPI is initialised.
+  void (*start)();
   /// Whether a runtime with this rank, of so many ranks, can record into the files: they are written now, have the same
   /// ranks, and no runtime of the process has joined yet.
   bool (*can_join)(std::uint32_t rank, std::uint32_t rank_count);
