@@ -68,6 +68,19 @@ def test_counts_what_is_outside_of_calls_by_function() -> None:
     assert "__libc_start_main" not in rows
 
 
+def test_without_calls_a_caller_shows_what_is_in_mpi() -> None:
+    run, waits = made_up()
+    wait = Site("libmpi.so+0x9", "PMPI_Wait", callers=(MAIN,))
+    progress = Site("mca.so+0x1", "progress", callers=(wait, MAIN))
+    samples = run.samples.with_columns(pl.Series("site", [3, 4, 0, 1, 2, 2, -1], dtype=pl.Int32))
+    run = dataclasses.replace(
+        run, samples=samples, calls=run.calls.clear(), sites=(*run.sites, wait, progress)
+    )
+    measures = measure_samples(run, run.calls, waits)
+    assert measures.samples["in_call"].to_list() == [True, True, *[False] * 5]
+    assert measures.by_function["self_ns"].sum() == pytest.approx(5 * MS)
+
+
 def test_gives_each_sample_to_the_innermost_region() -> None:
     run, waits = made_up()
     found = measure_samples(run, run.calls, waits).by_region

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from plait._events import Run, Site
 from plait.measures.calls import call_at
 
 LOST = "samples lost"  # a counter of the recorder
+_MPI = re.compile(r"P?MPI_[A-Z]")
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -27,7 +29,7 @@ class SampleMeasures:
 
     interval_ns: float  # of processor time that a sample is for
     lost: int  # samples
-    #: rank, worker, thread, time_ns, site; in_call: during a call of its thread; waited_for: meanwhile,
+    #: rank, worker, thread, time_ns, site; in_call: in a call of MPI; waited_for: meanwhile,
     #: another rank waited in a call for this one; region: index into Run.span_kinds, -1 = in none;
     #: task: index into Run.kinds, -1 = in none.
     samples: pl.DataFrame
@@ -48,7 +50,10 @@ class SampleMeasures:
 def measure_samples(run: Run, calls: pl.DataFrame, waits: pl.DataFrame) -> SampleMeasures:
     """`calls`: `calls_within`; `waits`: `wait_states`."""
     interval_ns = float(run.samples["interval_ns"].max() or 0)  # type: ignore[arg-type]
-    inside = call_at(calls, run.samples["rank"], run.samples["worker"], run.samples["time_ns"]) >= 0
+    if run.calls.height:
+        inside = call_at(calls, run.samples["rank"], run.samples["worker"], run.samples["time_ns"]) >= 0
+    else:
+        inside = _is_in_mpi(run)
     samples = run.samples.with_columns(
         pl.Series("in_call", inside, dtype=pl.Boolean),
         pl.Series("waited_for", _is_waited_for(run.samples, waits), dtype=pl.Boolean),
@@ -65,6 +70,13 @@ def measure_samples(run: Run, calls: pl.DataFrame, waits: pl.DataFrame) -> Sampl
         by_region=_by_place(computing, paths, "region", run.span_kinds, interval_ns),
         by_task=_by_place(computing, paths, "task", run.kinds, interval_ns),
     )
+
+
+def _is_in_mpi(run: Run) -> Mask:
+    """Of a run whose calls were not recorded: whether a function of MPI is among the callers."""
+    in_mpi = [any(_MPI.match(one.function_name) for one in site.path) for site in run.sites]
+    sites = run.samples["site"].to_numpy()
+    return np.array([*in_mpi, False], dtype=np.bool_)[sites]  # -1, not known, is the last
 
 
 def _lost(run: Run) -> int:

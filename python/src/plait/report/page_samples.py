@@ -31,18 +31,18 @@ def computing_section(analysis: Analysis) -> str:
         return ""
     lost = f" {format_count(measures.lost, 'sample')} were lost." if measures.lost else ""
     inside = _tree(analysis, computing) + "<br>" + _functions(measures) + _places(analysis)
-    has_calls = analysis.run.calls.height > 0
+    has_waits = analysis.run.calls.height > 0
     waited = (
         " <b>Waited for</b>: meanwhile, another rank waited in a call for this one. To make that faster "
         "helps the run."
     )
     return figure(
         "computing",
-        f"What was computed{' between calls' if has_calls else ''}: {_headline(measures)}",
-        f"{format_count(computing.height, 'sample')}{' outside of calls' if has_calls else ''}, one for "
-        f"each {format_time(measures.interval_ns)} of a thread's processor time.{lost} A box is a "
+        f"What was computed between calls: {_headline(measures)}",
+        f"{format_count(computing.height, 'sample')} outside of calls of MPI, one for each "
+        f"{format_time(measures.interval_ns)} of a thread's processor time.{lost} A box is a "
         "function, as wide as the time in it and in what it calls; below it is what it calls, above it "
-        f"who calls it. Point at a box for numbers, click to widen it.{waited if has_calls else ''}",
+        f"who calls it. Point at a box for numbers, click to widen it.{waited if has_waits else ''}",
         f'<div class="plot">{inside}</div>',
         plain=True,
     )
