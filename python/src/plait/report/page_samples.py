@@ -19,6 +19,8 @@ _ROWS_MAX = 20
 _PLACES_MAX = 12
 _IN_PLACE_MAX = 3
 _MODULES_MAX = 8
+#: Letters of a function's name; of a longer one, templates and parameters are left out.
+_NAME_MAX = 70
 _ROW_PIXELS = 20
 #: Narrower boxes, as a share of all, cannot be seen.
 _NARROWEST = 0.001
@@ -50,7 +52,27 @@ def computing_section(analysis: Analysis) -> str:
 
 def _headline(measures: SampleMeasures) -> str:
     name, share = measures.by_function.select("function", "self_share").row(0)
-    return f"{format_share(share, 1)} in {escape(name)}"
+    return f"{format_share(share, 1)} in {escape(brief(name))}"
+
+
+def brief(function: str) -> str:
+    """A long name without what is in its outermost angle brackets and parentheses."""
+    if len(function) <= _NAME_MAX:
+        return function
+    kept, depth = [], 0
+    for letter in function:
+        depth = max(0, depth - (letter in ">)"))
+        if depth == 0:
+            kept.append(letter)
+        depth += letter in "<("
+        if depth == 1 and letter in "<(":
+            kept.append("…")
+    text = "".join(kept)
+    return text if len(text) <= _NAME_MAX else text[: _NAME_MAX - 1] + "…"
+
+
+def _cell(function: str) -> str:
+    return f'<span title="{escape(function, quote=True)}">{escape(brief(function))}</span>'
 
 
 def _tree(analysis: Analysis, computing: pl.DataFrame) -> str:
@@ -88,7 +110,7 @@ def _functions(measures: SampleMeasures) -> str:
     colours = [palette.SAMPLED, palette.SAMPLED_CALLEES]
     rows = [
         [
-            escape(row["function"]),
+            _cell(row["function"]),
             bar([row["self_ns"] / most, (row["total_ns"] - row["self_ns"]) / most], colours),
             format_time(row["self_ns"]),
             f"{100 * row['self_share']:.1f} %",
@@ -114,10 +136,8 @@ def _by_place(title: str, place: str, found: pl.DataFrame) -> str:
     for (name,), own in list(found.group_by(place, maintain_order=True))[:_PLACES_MAX]:
         time = float(own["self_ns"].sum())
         top = own.head(_IN_PLACE_MAX).select("function", "share").iter_rows()
-        functions = ", ".join(f"{function} {100 * share:.0f} %" for function, share in top)
-        rows.append(
-            [escape(str(name)), format_time(time), f'<span class="left">{escape(functions)}</span>']
-        )
+        functions = ", ".join(f"{_cell(function)} {100 * share:.0f} %" for function, share in top)
+        rows.append([escape(str(name)), format_time(time), f'<span class="left">{functions}</span>'])
     return "<br>" + table(title, (place, "computing", "functions"), rows) if rows else ""
 
 
