@@ -76,7 +76,8 @@ def _is_in_mpi(run: Run) -> Mask:
     """Of a run whose calls were not recorded: whether a function of MPI is among the callers."""
     in_mpi = [any(_MPI.match(one.function_name) for one in site.path) for site in run.sites]
     sites = run.samples["site"].to_numpy()
-    return np.array([*in_mpi, False], dtype=np.bool_)[sites]  # -1, not known, is the last
+    found: Mask = np.array([*in_mpi, False], dtype=np.bool_)[sites]  # -1, not known, is the last
+    return found
 
 
 def _lost(run: Run) -> int:
