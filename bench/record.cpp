@@ -34,7 +34,27 @@ std::string text_of(const std::string& command) {
   return std::move(output.text);
 }
 
-enum class Recording { none, plain, with_progress, profile, with_windows };
+enum class Recording { none, plain, with_progress, profile, with_windows, with_paths, sampled, often_sampled };
+
+/// What the recorder reads of the environment, beside its folder.
+const char* variables_of(Recording recording) {
+  switch (recording) {
+    case Recording::with_progress:
+      return "PLAIT_RECORD_PROGRESS=1";
+    case Recording::profile:
+      return "PLAIT_RECORD_PROFILE=1";
+    case Recording::with_windows:
+      return "PLAIT_RECORD_PROFILE=1 PLAIT_RECORD_WINDOW=10ms/1s";
+    case Recording::with_paths:
+      return "PLAIT_RECORD_CALL_PATH=4";
+    case Recording::sampled:
+      return "PLAIT_RECORD_SAMPLE=100";
+    case Recording::often_sampled:
+      return "PLAIT_RECORD_SAMPLE=1000";
+    default:
+      return "";
+  }
+}
 
 /// Creates the command lines; owns the folder of the recordings.
 class Commands {
@@ -53,16 +73,11 @@ class Commands {
     if (recording == Recording::none) {
       return command;
     }
-    const bool is_profile = recording == Recording::profile || recording == Recording::with_windows;
-    return fmt::format(
-        "env LD_PRELOAD={} PLAIT_RECORD_FOLDER={} PLAIT_RECORD_PROGRESS={} PLAIT_RECORD_PROFILE={} "
-        "PLAIT_RECORD_WINDOW={} {}",
-        library_.string(),
-        run.string(),
-        recording == Recording::with_progress ? 1 : 0,
-        is_profile ? 1 : 0,
-        recording == Recording::with_windows ? "10ms/1s" : "",
-        command);
+    return fmt::format("env LD_PRELOAD={} PLAIT_RECORD_FOLDER={} {} {}",
+                       library_.string(),
+                       run.string(),
+                       variables_of(recording),
+                       command);
   }
   [[nodiscard]] static std::string here(int ranks, const std::string& command) {
     return fmt::format("{}/tools/mpiexec {} {}", source_folder, ranks, command);
@@ -102,8 +117,8 @@ class Benchmark {
 
   void measure_calls() {
     constexpr double events_of_call = 5.0 / 3;  // three calls; one message sent, one received
-    constexpr std::array<Recording, 4> ways{
-        Recording::none, Recording::plain, Recording::profile, Recording::with_windows};
+    constexpr std::array ways{
+        Recording::none, Recording::plain, Recording::profile, Recording::with_windows, Recording::with_paths};
     std::array<std::vector<double>, ways.size()> costs;
     for (int pair = 0; pair < pairs(); ++pair) {
       std::array<double, ways.size()> seconds{};
@@ -121,6 +136,7 @@ class Benchmark {
     add("cost of an event", "messages to itself", costs[1], "ns");
     add("cost of an event", "messages to itself, in a profile", costs[2], "ns");
     add("cost of an event", "messages to itself, in a profile with windows", costs[3], "ns");
+    add("cost of an event", "messages to itself, with call paths of 4", costs[4], "ns");
   }
 
   /// The time of the steps that LAMMPS reports, which excludes input and finalisation.
@@ -143,30 +159,32 @@ class Benchmark {
       report_.note("no LAMMPS here (apt-get install lammps): what recording costs it was not measured");
       return;
     }
-    std::vector<double> recorded;
-    std::vector<double> with_progress;
-    std::vector<double> twice;
+    using enum Recording;
+    constexpr std::array ways{none, plain, with_progress, with_paths, sampled, often_sampled, none};
+    std::array<std::vector<double>, ways.size()> overheads;
     for (int pair = 0; pair < pairs(); ++pair) {
       // The order alternates, as later programs run on a warmer or busier machine.
-      std::array<Recording, 4> order{Recording::none, Recording::plain, Recording::with_progress, Recording::none};
-      std::array<double, 4> seconds{};
-      for (std::size_t i = 0; i < order.size(); ++i) {
-        const std::size_t at = pair % 2 == 0 ? i : order.size() - 1 - i;
-        const auto measured = melt_seconds(order[at]);
+      std::array<double, ways.size()> seconds{};
+      for (std::size_t i = 0; i < ways.size(); ++i) {
+        const std::size_t at = pair % 2 == 0 ? i : ways.size() - 1 - i;
+        const auto measured = melt_seconds(ways[at]);
         if (!measured) {
           report_.note("LAMMPS did not run");
           return;
         }
         seconds[at] = *measured;
       }
-      const double alone = 0.5 * (seconds[0] + seconds[3]);
-      recorded.push_back(overhead_percent(alone, seconds[1]));
-      with_progress.push_back(overhead_percent(alone, seconds[2]));
-      twice.push_back(overhead_percent(seconds[0], seconds[3]));
+      const double alone = 0.5 * (seconds.front() + seconds.back());
+      for (std::size_t way = 1; way < ways.size(); ++way) {
+        overheads[way].push_back(overhead_percent(ways[way] == none ? seconds.front() : alone, seconds[way]));
+      }
     }
-    add("overhead", "recording LAMMPS' melt", recorded, "%");
-    add("overhead", "recording LAMMPS' melt with --progress", with_progress, "%");
-    add("overhead", "nothing: LAMMPS' melt twice", twice, "%");
+    add("overhead", "recording LAMMPS' melt", overheads[1], "%");
+    add("overhead", "recording LAMMPS' melt with --progress", overheads[2], "%");
+    add("overhead", "recording LAMMPS' melt with call paths of 4", overheads[3], "%");
+    add("overhead", "recording LAMMPS' melt with 100 samples a second", overheads[4], "%");
+    add("overhead", "recording LAMMPS' melt with 1000 samples a second", overheads[5], "%");
+    add("overhead", "nothing: LAMMPS' melt twice", overheads[6], "%");
   }
 
   /// Between two hosts of the lab; the computation takes as long as the exchange.

@@ -149,8 +149,8 @@ def shares(number: int, given: Sequence[int]) -> bytes:
     return b"".join(records)
 
 
-def engine(workers: int, start: int) -> bytes:
-    return struct.pack("<BBHIq", 14, 0, 0, workers, start).ljust(64, b"\0")
+def engine(workers: int, start: int, *, carries_calls: bool = False) -> bytes:
+    return struct.pack("<BBBBIq", 14, 0, 0, int(carries_calls), workers, start).ljust(64, b"\0")
 
 
 def open_region(name: int, start: int, end: int, *, worker: int = 0) -> bytes:

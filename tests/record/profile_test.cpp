@@ -26,7 +26,7 @@ constexpr std::uint32_t rank_count = 100'000;
 
 /// A profile, and what is in its file while it still counts: what a killed process leaves.
 struct Profiled {
-  test::TemporaryFolder folder;
+  plait::test::TemporaryFolder folder;
   SteadyClock clock;
   trace::Recorder recorder{
       clock, {.folder = folder.path(), .rank = Rank{0}, .rank_count = rank_count, .chunk_bytes = Profile::chunk_bytes}};

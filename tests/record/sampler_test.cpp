@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/record/sampler.hpp"
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -82,6 +84,23 @@ TEST_P(Samplers, find_threads_that_begin_later) {
   std::thread{compute}.join();
   EXPECT_TRUE(sampler.stop());
   EXPECT_GE(of_others, 5);
+}
+
+TEST_P(Samplers, sample_a_program_whose_name_begins_as_those_of_the_recorders_threads) {
+  ASSERT_EQ(::gettid(), ::getpid()) << "the name of the program is that of its first thread";
+  std::array<char, 16> name{};
+  ::pthread_getname_np(::pthread_self(), name.data(), name.size());
+  ::pthread_setname_np(::pthread_self(), "plait-program");
+  std::atomic<int> count = 0;
+  Sampler sampler{[&](const ThreadSample& sample) {
+                    count += sample.thread == ::getpid() ? 1 : 0;
+                    is_enough = count >= 5;
+                  },
+                  options()};
+  compute();
+  EXPECT_TRUE(sampler.stop());
+  ::pthread_setname_np(::pthread_self(), name.data());
+  EXPECT_GE(count, 5);
 }
 
 TEST_P(Samplers, give_times_of_the_monotonic_clock_that_rise) {

@@ -22,7 +22,7 @@ using std::chrono_literals::operator""min;
 
 /// A recorder, and what is in its file.
 struct File {
-  test::TemporaryFolder folder;
+  plait::test::TemporaryFolder folder;
   SteadyClock clock;
   trace::Recorder recorder{clock, {.folder = folder.path(), .rank = Rank{0}, .rank_count = 1}};
   trace::ThreadRecorder& thread = recorder.thread(WorkerId{0}, "main");

@@ -23,6 +23,7 @@ constexpr std::uint16_t first_thread = 5;
 const PreloadedRecorder host{
     .version = PreloadedRecorder::version_here,
     .chunk_bytes = RecorderOptions{}.chunk_bytes,
+    .start = [] {},
     .can_join = [](std::uint32_t, std::uint32_t) { return true; },
     .join = [](std::uint32_t) -> std::int64_t { return 1000; },
     .next_chunk = [] { return host_recorder->lend_chunk().data(); },
@@ -34,6 +35,9 @@ const PreloadedRecorder host{
     .enter_worker = [](std::uint16_t) {},
     .hide_calls = [](bool) { return false; },
     .note_option = [](const char*, const char*) {},
+    .counts_tasks = [] { return false; },
+    .begin_task = [] {},
+    .end_task = [](std::uint32_t, std::uint64_t, std::int64_t, std::int64_t) {},
 };
 
 TEST(PreloadedRecorder, is_none_in_a_process_without_one) {

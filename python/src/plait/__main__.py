@@ -29,9 +29,12 @@ from plait.cli import (
 )
 from plait.cli import map as map_command
 from plait.cli.options import (
+    CallPath,
+    Counters,
     JsonFile,
     LauncherLine,
     Quiet,
+    Sample,
     Window,
     hushed,
     output_option,
@@ -124,6 +127,9 @@ def run(
         bool,
         typer.Option("--record-mpi", help="Also record the program's own MPI calls."),
     ] = False,
+    call_path: CallPath = 1,
+    counters: Counters = None,
+    sample: Sample = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print which settings were chosen at the start.")
     ] = False,
@@ -140,6 +146,8 @@ def run(
       plait run -n 4 -w 2 --name test --force ./my_program input.yml
 
       plait run -n 2 --record-mpi build/release/apps/pic/plait-pic --steps 20     (MPI calls, too)
+
+      plait run -n 2 --sample 100 ./my_program     (and which functions the tasks spend their time in)
 
       plait run -n 2 --no-trace ./my_program     (only start it)
     """
@@ -158,6 +166,9 @@ def run(
             verbose=verbose,
             quiet=quiet,
             record_mpi=record_mpi,
+            call_path=call_path,
+            counters=counters,
+            sample=sample,
         )
     )
     raise typer.Exit(status)

@@ -23,10 +23,18 @@ class _Line:
     """A line of sites-NNNN.tsv."""
 
     module: str
-    offset: str
+    offset: str  # of a line of Python, in the file `module`: a colon and the line
     symbol: str
     name: str
     caller: str | None
+
+    @property
+    def is_python(self) -> bool:
+        return self.offset.startswith(":")
+
+    def of_python(self) -> Told:
+        number = int(self.offset[1:]) if self.offset[1:].isdigit() else None
+        return {"function": self.symbol or None, "file": self.module or None, "line": number}
 
 
 def resolve_sites(folder: Path) -> dict[str, Told]:
@@ -43,7 +51,8 @@ def resolve_sites(folder: Path) -> dict[str, Told]:
     ids = _build_ids(folder)
     by_module: dict[str, dict[str, str]] = {}
     for line in lines:
-        by_module.setdefault(line.module, {})[line.offset] = line.symbol
+        if not line.is_python:
+            by_module.setdefault(line.module, {})[line.offset] = line.symbol
     places = {
         (module, offset): told
         for module, symbols in by_module.items()
@@ -51,7 +60,7 @@ def resolve_sites(folder: Path) -> dict[str, Told]:
     }
     sites: dict[str, Told] = {}
     for line in lines:
-        told = places[line.module, line.offset]
+        told = line.of_python() if line.is_python else places[line.module, line.offset]
         sites[line.name] = {**told, **({"caller": line.caller} if line.caller is not None else {})}
     return sites
 
@@ -62,7 +71,7 @@ def _read_lines(path: Path) -> list[_Line]:
     lines = []
     for text in path.read_text(errors="replace").splitlines():
         words = text.split("\t")
-        if len(words) not in (4, 6) or not words[2].startswith("0x"):
+        if len(words) not in (4, 6) or not words[2].startswith(("0x", ":")):
             continue
         number, module, offset, symbol = words[:4]
         plain = f"{Path(module).name}+{offset}".encode()[-_SITE_BYTES:].decode(errors="replace")

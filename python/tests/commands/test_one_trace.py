@@ -13,13 +13,21 @@ import polars as pl
 import pytest
 
 from plait import _build, _launcher, read_run
-from plait._events import IS_OF_ENGINE, Run
+from plait._events import IS_OF_ENGINE, NO_WORKER, ROLE_TASK, Run
+from plait.measures.counted import counted
 from plait.measures.messages import match_messages
 from plait.measures.run_path import CALL, MESSAGE, TASK, run_path
+from plait.measures.samples import measure_samples
+from plait.measures.wait_states import WAITS
 
 ARGUMENTS = (
     *("--problem", "plate", "--cells", "32", "16", "--steps", "3", "--way", "collection"),
     *("--patches", "4", "--solver", "electrostatic"),
+)
+#: So long that there are samples of its tasks.
+LONGER = (
+    *("--problem", "plate", "--cells", "128", "64", "--steps", "40", "--way", "collection"),
+    *("--patches", "8"),
 )
 #: What the solver of plait-pic calls, and its begin and end: nothing of the runtime's network.
 CALLED = {
@@ -38,6 +46,10 @@ def pic() -> Path:
 
 
 def plait(*arguments: object, **variables: str) -> str:
+    return started(*arguments, **variables).stdout
+
+
+def started(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {
         **{name: value for name, value in os.environ.items() if name != "PLAIT_TRACE"},
         **_launcher.root_environment(),
@@ -53,7 +65,7 @@ def plait(*arguments: object, **variables: str) -> str:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return done
 
 
 def checksum(output: str) -> str:
@@ -109,6 +121,62 @@ def test_calls_of_the_mpi_driver_are_left_out(pic: Path, tmp_path: Path) -> None
     assert set(run.calls["worker"].unique()) == {0}
 
 
+def test_samples_and_counters_of_tasks_need_no_calls(pic: Path, tmp_path: Path) -> None:
+    options = ("--sample", 1000, "--counters", "task-clock,page-faults", "-o", tmp_path / "run")
+    done = started("run", "-n", 2, "-w", 2, *options, pic, *LONGER)
+    assert checksum(done.stdout) == checksum(plait("run", "-n", 2, "--no-trace", pic, *LONGER))
+    run = read_run(tmp_path / "run")
+    assert run.meta["recorder"] == "plait"
+    assert run.calls.height == 0
+    assert run.tasks["rank"].unique().sort().to_list() == [0, 1]
+    check_samples(run, done.stderr)
+    check_counts(run, done.stderr)
+    plait("report", tmp_path / "run", "--quiet")
+    page = (tmp_path / "run" / "report" / "report.html").read_text()
+    assert ("In each kind of task" in page) == (run.samples.height > 0)
+    assert ("What was counted in tasks and regions" in page) == (counted(run).height > 0)
+
+
+def check_samples(run: Run, errors: str) -> None:
+    """Of workers, in tasks; none where neither perf nor timers are permitted."""
+    if "no samples" in errors:
+        assert not run.samples.height
+        return
+    assert {0} <= set(run.samples["worker"].unique()) <= {0, 1, NO_WORKER}
+    measures = measure_samples(run, run.calls, pl.DataFrame(schema=WAITS))
+    assert measures.by_task.height > 0
+    assert set(measures.by_task["task"]) <= set(run.kinds)
+
+
+def check_counts(run: Run, errors: str) -> None:
+    """One record for each task and counter; none where the kernel does not permit counters."""
+    of_tasks = run.counts.filter(pl.col("id") > 0)
+    if "nothing is counted" in errors:
+        assert not of_tasks.height
+        return
+    computed = run.tasks.filter(pl.col("role") == ROLE_TASK)
+    assert of_tasks.height == 2 * computed.height
+    # The parts of a task that goes on later have its id.
+    joined = of_tasks.join(
+        computed,
+        left_on=["rank", "id", "start_ns", "end_ns", "task"],
+        right_on=["rank", "id", "start_ns", "end_ns", "kind"],
+    )
+    assert joined.height == of_tasks.height
+    clock = run.counter_kinds.index("task-clock")
+    assert joined.filter(pl.col("counter") == clock)["value"].to_numpy().min() > 0
+
+
+def test_paths_and_samples_beside_calls(pic: Path, tmp_path: Path) -> None:
+    options = ("--record-mpi", "--call-path", 3, "--sample", 1000, "-o", tmp_path / "run")
+    done = started("run", "-n", 2, *options, pic, *LONGER, "--solver", "electrostatic")
+    run = read_run(tmp_path / "run")
+    check_both(run, 2)
+    check_samples(run, done.stderr)
+    sites = [run.sites[site] for site in run.calls["site"].unique() if site >= 0]
+    assert max(len(site.callers) for site in sites) == 2
+
+
 def test_plait_record_around_a_plait_program_records_both(pic: Path, tmp_path: Path) -> None:
     starter = _launcher.find_launcher(None)
     crowd = ["--oversubscribe"] if starter.family == "Open MPI" else []
@@ -120,13 +188,22 @@ def test_plait_record_around_a_plait_program_records_both(pic: Path, tmp_path: P
     assert "What each rank did: tasks, and calls" in page
 
 
-def test_recording_and_not_tracing_contradict_each_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--no-trace", "--record-mpi"], "--record-mpi records, and --no-trace does not"),
+        (["--no-trace", "--sample", "100"], "--sample records, and --no-trace does not"),
+        (["--no-trace", "--counters", "cycles"], "--counters records, and --no-trace does not"),
+        (["--sample", "100", "--call-path", "4"], "--call-path is of MPI calls; give --record-mpi"),
+    ],
+)
+def test_options_that_contradict_each_other(tmp_path: Path, options: list[str], sentence: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "plait", "run", "--no-trace", "--record-mpi", "true"],
+        [sys.executable, "-m", "plait", "run", *options, "true"],
         capture_output=True,
         text=True,
         cwd=tmp_path,
         check=False,
     )
     assert done.returncode == 2
-    assert "--record-mpi records, and --no-trace does not" in done.stderr
+    assert sentence in done.stderr

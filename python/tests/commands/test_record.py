@@ -155,6 +155,62 @@ def test_samples_name_what_computes_and_paths_what_calls(program: tuple[str, Pat
     assert {site.callers[0].line for site in barriers} == {14, 15}
 
 
+_LINES = """import threading
+import numpy as np
+from mpi4py import MPI
+
+world = MPI.COMM_WORLD
+
+
+def swap(values):
+    other = 1 - world.rank
+    requests = [world.Isend(values, other), world.Irecv(np.empty(4), other)]  # line 10
+    MPI.Request.Waitall(requests)  # line 11
+
+
+def reduce(count):
+    for _ in range(count):
+        world.allreduce(1)  # line 16
+
+
+stop = threading.Event()
+busy = threading.Thread(target=lambda: [sum(range(1000)) for _ in iter(stop.is_set, True)])
+busy.start()  # holds the interpreter's lock most of the time
+swap(np.ones(4))
+reduce(20)
+reduce(30)
+stop.set()
+busy.join()
+"""
+
+
+def test_calls_from_python_have_their_lines(program: tuple[str, Path]) -> None:
+    mpi, folder = program
+    (folder / "lines.py").write_text(_LINES)
+    start = (f"mpiexec.{mpi}", "-n", 2, sys.executable, "lines.py")
+    trial = (f"mpiexec.{mpi}", "-n", "1", sys.executable, "-c", "import mpi4py.MPI, numpy")
+    if subprocess.run(trial, cwd=folder, capture_output=True, check=False).returncode != 0:
+        pytest.skip(f"no mpi4py here that fits {mpi}: .venv/bin/pip install mpi4py")
+    done = record("--name", "lines", "--call-path", 2, "--mpi", mpi, "--", *start, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    run = read_run(folder / "runs" / "lines")
+
+    def places(function: str) -> dict[tuple[str | None, int | None, int | None], int]:
+        """Function and line of each place, and the line of its caller: the number of calls on rank 0."""
+        found = run.calls.filter(
+            (pl.col("rank") == 0) & (pl.col("function") == run.functions.index(function))
+        )
+        counts = found.group_by("site").len().iter_rows()
+        sites = [(run.sites[site], count) for site, count in counts]
+        assert all(Path(str(site.file)).name == "lines.py" for site, _ in sites)
+        return {(site.function, site.line, site.callers[0].line): count for site, count in sites}
+
+    assert places("MPI_Isend") == places("MPI_Irecv") == {("swap", 10, 22): 1}
+    assert places("MPI_Waitall") == {("swap", 11, 22): 1}
+    calls = places("MPI_Allreduce")
+    assert calls == {("reduce", 16, 23): 20, ("reduce", 16, 24): 30}
+
+
 def test_an_unknown_counter_is_refused(tmp_path: Path) -> None:
     done = record("--counters", "flops", "--", "true", cwd=tmp_path)
     assert done.returncode != 0

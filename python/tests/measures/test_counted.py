@@ -41,5 +41,29 @@ def test_sums_over_ranks_with_what_follows_from_two_counters() -> None:
     assert (other["name"], other["instructions"], other["cycles"]) == ("other", 50, None)
 
 
+def test_separates_tasks_from_regions_of_the_same_name() -> None:
+    counts = pl.DataFrame(
+        {
+            "rank": [0, 0],
+            "counter": [0, 0],
+            "region": [-1, 0],
+            "task": [0, -1],
+            "value": [5, 7],
+        }
+    ).with_columns(*(pl.lit(1).alias(name) for name in ("worker", "start_ns", "end_ns", "id")))
+    counts = counts.select(pl.col(name).cast(kind) for name, kind in COUNTS.items())
+    run = Run(
+        meta={},
+        ranks=1,
+        ranks_present=(0,),
+        counts=counts,
+        counter_kinds=("instructions",),
+        span_kinds=("solve",),
+        kinds=("solve",),
+    )
+    rows = counted(run).select("of", "name", "count", "instructions").rows()
+    assert rows == [("task", "solve", 1, 5), ("region", "solve", 1, 7)]
+
+
 def test_is_empty_without_counters() -> None:
     assert not counted(Run(meta={}, ranks=1, ranks_present=(0,))).height

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from plait._events import CALLS, SAMPLES, SPANS, Run, Site
+from plait._events import CALLS, ROLE_SEND, SAMPLES, SPANS, TASKS, Run, Site
 from plait.measures.samples import call_tree, measure_samples
 from plait.measures.wait_states import WAITS
 from plait.readers.plait import read_run
@@ -67,6 +68,19 @@ def test_counts_what_is_outside_of_calls_by_function() -> None:
     assert "__libc_start_main" not in rows
 
 
+def test_without_calls_a_caller_shows_what_is_in_mpi() -> None:
+    run, waits = made_up()
+    wait = Site("libmpi.so+0x9", "PMPI_Wait", callers=(MAIN,))
+    progress = Site("mca.so+0x1", "progress", callers=(wait, MAIN))
+    samples = run.samples.with_columns(pl.Series("site", [3, 4, 0, 1, 2, 2, -1], dtype=pl.Int32))
+    run = dataclasses.replace(
+        run, samples=samples, calls=run.calls.clear(), sites=(*run.sites, wait, progress)
+    )
+    measures = measure_samples(run, run.calls, waits)
+    assert measures.samples["in_call"].to_list() == [True, True, *[False] * 5]
+    assert measures.by_function["self_ns"].sum() == pytest.approx(5 * MS)
+
+
 def test_gives_each_sample_to_the_innermost_region() -> None:
     run, waits = made_up()
     found = measure_samples(run, run.calls, waits).by_region
@@ -74,6 +88,28 @@ def test_gives_each_sample_to_the_innermost_region() -> None:
     assert rows["inner", "app+0x30"] == pytest.approx((MS, 1.0))
     assert rows["step", "app+0x30"] == pytest.approx((2 * MS, 0.5))
     assert rows["step", "solve"] == pytest.approx((MS, 0.25))
+
+
+def test_gives_each_sample_to_the_task_that_its_thread_ran() -> None:
+    run, waits = made_up()
+    # Rank 1 runs two tasks; a send task and a task of another worker are under way meanwhile.
+    tasks = table(
+        TASKS,
+        rank=[1, 1, 1, 1],
+        worker=[0, 0, 0, 1],
+        kind=[1, 0, 1, 1],
+        role=[0, 0, ROLE_SEND, 0],
+        start_ns=[0, 2 * MS, 4 * MS, 4 * MS],
+        end_ns=[2 * MS, 3 * MS, 5 * MS, 5 * MS],
+    )
+    run = dataclasses.replace(run, tasks=tasks, kinds=("force", "push"))
+    measures = measure_samples(run, run.calls, waits)
+    assert measures.samples["task"].to_list() == [-1, -1, 1, 1, 0, -1, -1]
+    rows = {row[:2]: row[2:] for row in measures.by_task.iter_rows()}
+    assert rows["push", "app+0x30"] == pytest.approx((MS, 0.5))
+    assert rows["push", "solve"] == pytest.approx((MS, 0.5))
+    assert rows["force", "app+0x30"] == pytest.approx((MS, 1.0))
+    assert len(rows) == 3
 
 
 def test_merges_paths_to_a_tree_whose_boxes_add_up() -> None:
@@ -92,6 +128,7 @@ def test_has_nothing_of_a_run_without_samples() -> None:
     run = Run(meta={}, ranks=1, ranks_present=(0,))
     measures = measure_samples(run, run.calls, pl.DataFrame(schema=WAITS))
     assert not measures.by_function.height and not measures.by_region.height
+    assert not measures.by_task.height
     assert call_tree(run, measures.computing, 0.0) == []
 
 

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import random
+import sys
 from pathlib import Path
 
 import polars as pl
+import pytest
 import trace_writer as w
 
 from plait import read_run
@@ -17,10 +19,18 @@ INIT, ISEND, WAIT, FINALIZE = range(4)
 NAMES = b"".join(
     w.name(3, i, text) for i, text in enumerate(("MPI_Init", "MPI_Isend", "MPI_Wait", "MPI_Finalize"))
 )
-#: Time 0 of the engine's file, on the clock of the program's.
-SINCE = -4000
+#: Time 0 of the engine's file, on the clock of the program's; 0 where they are one file.
+SINCE = 0
+FOLDER_SINCE = -4000
 AGREEMENT = 0x2000_0001
 END = 1_000_000
+
+
+@pytest.fixture(autouse=True, params=["one file", "a folder of the engine's"])
+def since(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recordings were in two files once."""
+    since_ns = 0 if request.param == "one file" else FOLDER_SINCE
+    monkeypatch.setattr(sys.modules[__name__], "SINCE", since_ns)
 
 
 def posted(number: int, at: int, done: int, *, size: int = 8, received: int = 0) -> bytes:
@@ -41,9 +51,12 @@ def call(number: int, at: int, until: int, what: int = BEGINS, function: int = I
 
 def write(folder: Path, program: bytes, engine: bytes | None) -> Path:
     ends = [call(1, 0, 10, ENDS, INIT), call(9999, END, END + 10, ENDS, FINALIZE)]
-    w.write_rank(folder, 0, 1, {0: NAMES + w.clock(0, 0, 0) + ends[0] + program + ends[1]})
+    threads = {0: NAMES + w.clock(0, 0, 0) + ends[0] + program + ends[1]}
+    if engine is not None and SINCE == 0:
+        threads[w.OTHER_THREAD] = w.engine(1, 5, carries_calls=True) + engine
+    w.write_rank(folder, 0, 1, threads)
     w.write_meta(folder, 1, recorder="mpi")
-    if engine is not None:
+    if engine is not None and SINCE != 0:
         w.write_rank(folder / "engine", 0, 1, {w.OTHER_THREAD: engine}, clock_ns=w.CLOCK_NS + SINCE)
     return folder
 
@@ -110,7 +123,10 @@ def test_poll_gaps_are_the_run_s(tmp_path: Path) -> None:
     assert run.gaps.select("start_ns", "end_ns").rows() == [(500, 700)]
 
 
-def test_an_unusable_file_is_left_out_with_a_notice(tmp_path: Path) -> None:
+def test_an_unusable_file_is_left_out_with_a_notice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "SINCE", FOLDER_SINCE)
     program = call(2, 100, 120) + posted(2, 100, 900)
     folder = write(tmp_path, program, moved((105, 300, 500, 501)))
     path = folder / "engine/rank-0000.plt"

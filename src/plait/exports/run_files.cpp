@@ -32,6 +32,13 @@ std::vector<std::filesystem::path> rank_files(const std::filesystem::path& folde
   return found;
 }
 
+/// The messages of an engine that carried those of the program's calls: they are the same.
+void leave_out_carried(trace::RankTrace& trace) {
+  if (std::ranges::any_of(trace.engines, &trace::EngineEvent::carries_calls)) {
+    std::erase_if(trace.messages, [](const auto& message) { return !message.event.is_matched_by_order; });
+  }
+}
+
 }  // namespace
 
 RunFiles::RunFiles(std::filesystem::path folder) : files_{rank_files(folder)} {
@@ -59,6 +66,7 @@ void RunFiles::for_each_rank(const std::function<void(const RankOfRun&)>& visit)
       continue;
     }
     RankOfRun rank{std::move(found).value(), {}};
+    leave_out_carried(rank.trace);
     if (!accept(rank.trace, files_[i].filename().string())) {
       continue;
     }

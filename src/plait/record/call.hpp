@@ -109,6 +109,10 @@ class Call {
  private:
   [[nodiscard]] trace::NameId site_of(Sites& sites, const void* const* slot) {
     const CodeAddress& code = thread_.sites.find(sites, slot);
+    if (code.is_mpi4py) [[unlikely]] {
+      const trace::NameId line = python_site();
+      return line ? line : code.site;
+    }
     if (thread_.call_paths == nullptr || !code.site) [[likely]] {
       return code.site;
     }

@@ -31,6 +31,7 @@ constexpr std::array known_counters = {
     CounterKind{"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
     CounterKind{"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
 };
+static_assert(known_counters.size() <= counters_max);
 
 int open_counter(const CounterKind& kind) {
   perf_event_attr event{};
@@ -75,7 +76,9 @@ std::vector<CounterKind> counters_wanted() {
           ErrorCode::bad_argument,
           fmt::format("PLAIT_RECORD_COUNTERS: there is no counter '{}'; there are {}", name, fmt::join(names, ", "))};
     }
-    kinds.push_back(*known);
+    if (std::ranges::find(kinds, known->name, &CounterKind::name) == kinds.end()) {
+      kinds.push_back(*known);
+    }
   }
   return kinds;
 }
@@ -102,19 +105,19 @@ void ThreadCounters::close_all() noexcept {
   }
 }
 
-std::vector<std::uint64_t> ThreadCounters::read() const {
+Counts ThreadCounters::read() const noexcept {
   struct Read {
     std::uint64_t value;
     std::uint64_t enabled;
     std::uint64_t running;
   };
-  std::vector<std::uint64_t> counts;
-  for (const int file : files_) {
+  Counts counts{};
+  for (std::size_t i = 0; i < files_.size(); ++i) {
     Read found{};
-    const bool is_good = ::read(file, &found, sizeof found) == static_cast<ssize_t>(sizeof found);
+    const bool is_good = ::read(files_[i], &found, sizeof found) == static_cast<ssize_t>(sizeof found);
     const bool is_shared = is_good && found.running > 0 && found.running < found.enabled;
     const double scale = is_shared ? static_cast<double>(found.enabled) / static_cast<double>(found.running) : 1.0;
-    counts.push_back(is_shared ? static_cast<std::uint64_t>(static_cast<double>(found.value) * scale) : found.value);
+    counts[i] = is_shared ? static_cast<std::uint64_t>(static_cast<double>(found.value) * scale) : found.value;
   }
   return counts;
 }

@@ -10,6 +10,12 @@
 namespace plait::record {
 namespace {
 
+void start() {
+  if (active.load(std::memory_order_acquire) == nullptr) {
+    Session::start();
+  }
+}
+
 bool can_join(std::uint32_t rank, std::uint32_t rank_count) {
   const Session* const session = active.load(std::memory_order_acquire);  // with release in start()
   if (session == nullptr) {
@@ -72,6 +78,24 @@ void note_option(const char* option, const char* value) {
   }
 }
 
+bool counts_tasks() {
+  const Session* const session = active.load(std::memory_order_acquire);
+  return session != nullptr && session->is_counting();
+}
+
+void begin_task() {
+  if (Session* const session = active.load(std::memory_order_acquire)) {
+    session->thread().begin_task(session->recorder);
+  }
+}
+
+void end_task(std::uint32_t kind, std::uint64_t id, std::int64_t start, std::int64_t end) {
+  if (Session* const session = active.load(std::memory_order_acquire)) {
+    session->thread().end_task(
+        {.task = trace::NameId{kind}, .start = nanoseconds{start}, .end = nanoseconds{end}, .id = id});
+  }
+}
+
 }  // namespace
 }  // namespace plait::record
 
@@ -81,6 +105,7 @@ extern "C" {
 const plait::trace::PreloadedRecorder plait_preloaded_recorder{
     .version = plait::trace::PreloadedRecorder::version_here,
     .chunk_bytes = plait::trace::RecorderOptions{}.chunk_bytes,
+    .start = plait::record::start,
     .can_join = plait::record::can_join,
     .join = plait::record::join_recording,
     .next_chunk = plait::record::next_lent_chunk,
@@ -89,5 +114,8 @@ const plait::trace::PreloadedRecorder plait_preloaded_recorder{
     .enter_worker = plait::record::enter_worker,
     .hide_calls = plait::record::hide_calls,
     .note_option = plait::record::note_option,
+    .counts_tasks = plait::record::counts_tasks,
+    .begin_task = plait::record::begin_task,
+    .end_task = plait::record::end_task,
 };
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plait/record/recorded_thread.hpp"
+#include "plait/record/recorded_threads.hpp"
 
 namespace plait::record {
 

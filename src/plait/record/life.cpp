@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MPI functions at which a recording begins and ends.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <mpi.h>
@@ -24,14 +25,19 @@ int initialise(const Real& real) {
   return result;
 }
 
-/// Starts the session and, if requested, the progress thread, once MPI is initialised.
+/// Starts the session, unless a library behind the recorder has, and if requested the progress thread, once MPI is
+/// initialised.
 int begin(Function& function, const void* const* slot, int result) {
-  if (result == MPI_SUCCESS && !thread_state.is_inside && recording() == nullptr) {
-    Session::start();
-    if (Session* session = recording()) {
-      // Time 0 is now: the record has the place of the call, not its length.
-      Call call{*session, function, trace::CallClass::begins_or_ends, slot};
-      call.run([] { return MPI_SUCCESS; });
+  if (result == MPI_SUCCESS && !thread_state.is_inside) {
+    if (session_of_program() == nullptr) {
+      Session::start();
+    }
+    if (Session* session = session_of_program()) {
+      if (session->records_calls) {
+        // Time 0 is now: the record has the place of the call, not its length.
+        Call call{*session, function, trace::CallClass::begins_or_ends, slot};
+        call.run([] { return MPI_SUCCESS; });
+      }
       if (is_progress_wanted()) {
         session->start_progress();
       }
@@ -74,21 +80,24 @@ extern "C" {
 [[gnu::visibility("default")]] int MPI_Finalize() {
   using namespace plait::record;
   auto* const real = finalize.real<decltype(::PMPI_Finalize)>();
-  Session* const session = recording();
+  Session* const session = session_of_program();
   if (session == nullptr) {
     return real();
   }
-  Call call{*session, finalize, plait::trace::CallClass::begins_or_ends, return_slot()};
+  std::optional<Call> call;
+  if (session->records_calls) {
+    call.emplace(*session, finalize, plait::trace::CallClass::begins_or_ends, return_slot());
+  }
   session->finish();
   active.store(nullptr);
-  return call.run(real);
+  return call ? call->run(real) : real();
 }
 
 [[gnu::visibility("default")]] int MPI_Abort(MPI_Comm communicator, int code) {
   using namespace plait::record;
   auto* const real = abort_.real<decltype(::PMPI_Abort)>();
-  if (Session* const session = recording()) {
-    {
+  if (Session* const session = session_of_program()) {
+    if (session->records_calls) {
       Call call{*session, abort_, plait::trace::CallClass::begins_or_ends, return_slot()};
       call.run([] { return MPI_SUCCESS; });  // it does not return: its record is written before
     }

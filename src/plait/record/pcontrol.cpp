@@ -99,7 +99,7 @@ extern "C" {
   va_start(arguments, level);
   const char* const place = va_arg(arguments, const char*);
   va_end(arguments);
-  if (Session* const session = recording()) {
+  if (Session* const session = session_of_program()) {
     control(*session, level, place);
   }
   auto* const real = pcontrol.real<decltype(::PMPI_Pcontrol)>();

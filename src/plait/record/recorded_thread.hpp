@@ -4,24 +4,18 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
-#include <limits>
 #include <memory>
-#include <mutex>
 #include <span>
-#include <string>
-#include <sys/types.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
 #include <mpi.h>
 
 #include "plait/base/clock.hpp"
 #include "plait/record/call_paths.hpp"
 #include "plait/record/communicators.hpp"
+#include "plait/record/nested_counters.hpp"
 #include "plait/record/profile.hpp"
-#include "plait/record/region_counters.hpp"
 #include "plait/record/sites.hpp"
 #include "plait/record/thread_usage.hpp"
 #include "plait/trace/recorder.hpp"
@@ -93,16 +87,24 @@ struct RecordedThread {
       if (windows() != nullptr) {
         windows()->region_begins(regions.back().name, now, recorder);
       }
-      if (!counter_kinds.empty() && counters == nullptr) {
-        counters = std::make_unique<RegionCounters>(counter_kinds, trace);
-      }
-      if (counters != nullptr) {
-        counters->begin();
-      }
+      begin_counting(trace);
     } catch (const std::exception&) {
       regions.clear();  // the ends of these are ignored
-      counters.reset();
-      counter_kinds = {};
+      count_no_more();
+    }
+  }
+  /// A task of plait's runtime starts on this thread. Does nothing when memory is lacking.
+  void begin_task(trace::Recorder& trace) noexcept {
+    try {
+      begin_counting(trace);
+    } catch (const std::exception&) {
+      count_no_more();
+    }
+  }
+  /// Records what was counted in the task that started last.
+  void end_task(const trace::CountEvent& task) noexcept {
+    if (counters != nullptr) {
+      counters->end(task, recorder);
     }
   }
   /// Records the region that has begun last, if there is one: it may have begun before the recording.
@@ -116,7 +118,7 @@ struct RecordedThread {
         windows()->region_ends(regions.back().name, now, recorder);
       }
       if (counters != nullptr) {
-        counters->end(regions.back(), recorder);
+        counters->end({.region = regions.back().name, .start = regions.back().start, .end = now}, recorder);
       }
       regions.pop_back();
     }
@@ -153,8 +155,8 @@ struct RecordedThread {
   /// Of the thread that has it now; null if paths are not recorded.
   std::unique_ptr<CallPaths> call_paths;
   std::vector<trace::SpanEvent> regions;       ///< That have begun.
-  std::span<const CounterKind> counter_kinds;  ///< To count in regions.
-  std::unique_ptr<RegionCounters> counters;    ///< Of the thread that has it now; opened by its first region.
+  std::span<const CounterKind> counter_kinds;  ///< To count in regions and tasks.
+  std::unique_ptr<NestedCounters> counters;    ///< Of the thread that has it now; opened by its first region or task.
   // The communicator used last, and the epoch in which it was found.
   std::uint64_t communicator_handle = 0;
   std::uint32_t communicator_epoch = 0;
@@ -162,89 +164,20 @@ struct RecordedThread {
   // Of the current wait or test.
   std::vector<std::uint64_t> handles;
   std::vector<MPI_Status> statuses;
-};
-
-/// The threads of the program that have called MPI, and what they count. Threads: any.
-class RecordedThreads {
- public:
-  /// `profile`: null if all events are recorded.
-  explicit RecordedThreads(std::unique_ptr<Profile> profile) : profile_{std::move(profile)} {}
-
-  /// Returns one for a new thread: that of an ended thread, if there is one.
-  [[nodiscard]] RecordedThread& take(trace::Recorder& recorder) {
-    auto call_paths = call_path_depth_ > 1 ? std::make_unique<CallPaths>(call_path_depth_) : nullptr;
-    const std::lock_guard lock{mutex_};
-    if (spare_.empty()) {
-      spare_.push_back(&append(recorder, threads_.empty() ? "main" : fmt::format("thread {}", threads_.size())));
-    }
-    RecordedThread* const thread = spare_.back();
-    spare_.pop_back();
-    const pid_t number = ::gettid();
-    thread->used = {
-        .worker = thread->recorder.worker(), .thread = number, .start = recorder.now(), .at_start = usage_of(number)};
-    thread->call_paths = std::move(call_paths);
-    thread->counters.reset();
-    thread->counter_kinds = counter_kinds_;
-    return *thread;
-  }
-  /// Returns one for a thread that is to come.
-  [[nodiscard]] RecordedThread& add(trace::Recorder& recorder, const std::string& name) {
-    const std::lock_guard lock{mutex_};
-    return append(recorder, name);
-  }
-  /// Lets all threads count in their regions. Before the program has regions, at most once.
-  void count(std::vector<CounterKind> kinds) {
-    const std::lock_guard lock{mutex_};
-    counter_kinds_ = std::move(kinds);
-    for (const auto& one : threads_) {
-      one->counter_kinds = counter_kinds_;
-    }
-  }
-  /// Records what the kernel counted for the threads that have not ended, with the thread recorder of the caller. Does
-  /// nothing when memory is lacking.
-  void write_usage(trace::Recorder& recorder, trace::ThreadRecorder& records) const noexcept {
-    const std::lock_guard lock{mutex_};
-    try {
-      for (const auto& one : threads_) {
-        if (one->used.thread != 0) {
-          record_usage(one->used, recorder, records);
-        }
-      }
-    } catch (const std::exception&) {
-      // The rest of the recording is as good without.
-    }
-  }
-  /// Returns the number of a thread of the kernel; the largest number if it has not called MPI.
-  [[nodiscard]] std::uint16_t worker_of(pid_t thread) const {
-    const std::lock_guard lock{mutex_};
-    const auto known = std::ranges::find(threads_, thread, [](const auto& one) { return one->used.thread; });
-    return known != threads_.end() ? (*known)->recorder.worker() : std::numeric_limits<std::uint16_t>::max();
-  }
-  /// Returns that of an ended thread.
-  void give_back(RecordedThread& thread, trace::Recorder& recorder) noexcept {
-    const std::lock_guard lock{mutex_};
-    try {
-      record_usage(thread.used, recorder, thread.recorder);
-    } catch (const std::exception&) {
-      // The rest of the recording is as good without.
-    }
-    thread.write_polls();
-    thread.used.thread = 0;
-    spare_.push_back(&thread);
-  }
 
  private:
-  RecordedThread& append(trace::Recorder& recorder, const std::string& name) {
-    const WorkerId number{static_cast<std::uint16_t>(threads_.size())};
-    return *threads_.emplace_back(std::make_unique<RecordedThread>(recorder.thread(number, name), profile_.get()));
+  void begin_counting(trace::Recorder& trace) {
+    if (!counter_kinds.empty() && counters == nullptr) {
+      counters = std::make_unique<NestedCounters>(counter_kinds, trace);
+    }
+    if (counters != nullptr) {
+      counters->begin();
+    }
   }
-
-  std::unique_ptr<Profile> profile_;
-  std::vector<CounterKind> counter_kinds_;
-  const std::size_t call_path_depth_ = call_path_wanted();
-  mutable std::mutex mutex_;  ///< Guards all below.
-  std::vector<std::unique_ptr<RecordedThread>> threads_;
-  std::vector<RecordedThread*> spare_;
+  void count_no_more() noexcept {
+    counters.reset();
+    counter_kinds = {};
+  }
 };
 
 }  // namespace plait::record

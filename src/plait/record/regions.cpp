@@ -7,14 +7,14 @@ extern "C" {
 
 [[gnu::visibility("default")]] void plait_region_begin(const char* name) {
   using namespace plait::record;
-  if (Session* const session = recording()) {
+  if (Session* const session = session_of_program()) {
     session->thread().begin_region(session->recorder, name, session->now());
   }
 }
 
 [[gnu::visibility("default")]] void plait_region_end() {
   using namespace plait::record;
-  if (Session* const session = recording()) {
+  if (Session* const session = session_of_program()) {
     session->thread().end_region(session->now());
   }
 }

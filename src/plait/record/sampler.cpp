@@ -49,11 +49,17 @@ std::vector<pid_t> threads_of_process() {
   return threads;
 }
 
-bool is_of_plait(pid_t thread) {
+std::string name_of(pid_t thread) {
   std::ifstream file{fmt::format("/proc/self/task/{}/comm", thread)};
   std::string name;
   std::getline(file, name);
-  return name.starts_with("plait-");
+  return name;
+}
+
+/// The program's threads have its name, which may begin with "plait-", too.
+bool is_of_plait(pid_t thread) {
+  const std::string name = name_of(thread);
+  return name.starts_with("plait-") && name != name_of(::getpid());
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ struct SamplerOptions {
   std::unique_ptr<SampleSource> (*open)(pid_t thread, nanoseconds interval) = perf_samples;
 };
 
-/// Samples all threads of this process, but those whose names begin with "plait-", on a thread of its own.
+/// Samples all threads of this process, but those whose names begin with "plait-" and are not that of the program, on a
+/// thread of its own.
 ///
 /// That thread finds new threads, and call paths, between samples. Threads: created and stopped by one.
 class Sampler {

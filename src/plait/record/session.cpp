@@ -84,15 +84,14 @@ trace::Meta describe_run(const Mpi& mpi, MPI_Comm world, const KnownCommunicator
   meta.cores = machine_core_count();
   meta.started = std::chrono::system_clock::now();
   meta.mpi = version_of(mpi);
-  meta.recorder = "mpi";
   return meta;
 }
 
 /// Writes meta.json on rank 0; reports on stderr if it cannot.
-void write_run(const std::filesystem::path& folder, const trace::Meta& meta, const KnownCommunicators& ranks) noexcept {
+void write_run(const DescribedRun& run, const KnownCommunicators& ranks) noexcept {
   try {
     if (ranks.run_rank() == 0) {
-      trace::write_meta(folder, meta);
+      trace::write_meta(run.folder, run.meta);
     }
   } catch (const std::exception& trouble) {
     std::fprintf(stderr, "plait: %s; the ranks' files are recorded all the same\n", trouble.what());
@@ -169,6 +168,24 @@ bool is_progress_wanted() {
   return wanted != nullptr && *wanted != '\0' && std::string_view{wanted} != "0";
 }
 
+bool are_calls_wanted() {
+  const char* const wanted = std::getenv("PLAIT_RECORD_CALLS");
+  return wanted == nullptr || std::string_view{wanted} != "0";
+}
+
+namespace {
+
+/// While it lives, calls of this thread are the recorder's own.
+struct Inside {
+  Inside() : was_inside{std::exchange(thread_state.is_inside, true)} {}
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  ~Inside() { thread_state.is_inside = was_inside; }
+  const bool was_inside;
+};
+
+}  // namespace
+
 void leave_thread(void* thread) noexcept {
   if (Session* session = active.load(std::memory_order_acquire)) {  // with release in start()
     auto& ended = *static_cast<RecordedThread*>(thread);
@@ -187,17 +204,19 @@ RecordedThread& Session::thread() {
 
 void Session::adopt_thread(RecordedThread& own) {
   if (thread_state.thread == nullptr) {  // a thread that has called MPI keeps its number
+    threads_.occupy(own, recorder);
     thread_state.thread = &own;
     ::pthread_setspecific(thread_key, thread_state.thread);
   }
 }
 
 Session::Session(std::filesystem::path folder, Mpi found, std::uint32_t rank, std::uint32_t rank_count)
-    : mpi{found},
+    : records_calls{are_calls_wanted()},
+      mpi{found},
       recorder{clock, recorder_options(folder, rank, rank_count)},
       communicators{mpi, recorder.thread(WorkerId{0}, "main")},
       sites{recorder, folder / fmt::format("sites-{:04}.tsv", rank), folder / fmt::format("modules-{:04}.tsv", rank)},
-      folder_{std::move(folder)},
+      run_{.folder = std::move(folder), .meta = {}},
       threads_{is_profile_wanted() ? std::make_unique<Profile>(recorder, wanted_windows()) : nullptr} {}
 
 void Session::start() {
@@ -205,7 +224,7 @@ void Session::start() {
   if (wanted == nullptr || *wanted == '\0') {
     return;
   }
-  thread_state.is_inside = true;
+  const Inside inside;
   const Mpi mpi;
   MPI_Comm parent;
   MPI_Comm own_world;
@@ -218,7 +237,6 @@ void Session::start() {
     if (rank == 0) {
       std::fprintf(stderr, "plait: processes that the program starts itself (MPI_Comm_spawn) are not recorded\n");
     }
-    thread_state.is_inside = false;
     return;
   }
   mpi.comm_dup(mpi.world, &own_world);
@@ -235,11 +253,12 @@ void Session::start() {
   mpi.allreduce(&failed, &any_failed, 1, mpi.uint32, mpi.max, own_world);
   if (any_failed == 0) {
     session->own_world_ = own_world;
-    session->meta_ = describe_run(mpi, own_world, session->communicators);
+    session->run_.meta = describe_run(mpi, own_world, session->communicators);
+    session->run_.meta.recorder = session->records_calls ? "mpi" : "plait";
     if (is_profile_wanted()) {
-      session->meta_.options["profile"] = "on";
+      session->run_.meta.options["profile"] = "on";
     }
-    write_run(folder, session->meta_, session->communicators);
+    write_run(session->run_, session->communicators);
     session->compare_clocks();
     // A forked child must not write into the parent's file.
     ::pthread_atfork(nullptr, nullptr, [] { active.store(nullptr, std::memory_order_relaxed); });
@@ -248,7 +267,6 @@ void Session::start() {
     active.store(session, std::memory_order_release);  // with acquire in recording()
     session->start_samples();
   }
-  thread_state.is_inside = false;
 }
 
 /// Cristian's method, each rank in turn with rank 0: of several exchanges, the shortest counts.
@@ -366,10 +384,10 @@ void Session::finish() {
   progress_.reset();
   note_unfinished();
   compare_clocks();
-  meta_.ended = std::chrono::system_clock::now();
-  meta_.workers = std::max(meta_.workers, runtime.worker_count());
-  meta_.options.merge(runtime.options());
-  write_run(folder_, meta_, communicators);
+  run_.meta.ended = std::chrono::system_clock::now();
+  run_.meta.workers = std::max(run_.meta.workers, runtime.worker_count());
+  run_.meta.options.merge(runtime.options());
+  write_run(run_, communicators);
   mpi.comm_free(&own_world_);
 }
 

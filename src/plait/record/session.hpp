@@ -17,7 +17,7 @@
 #include "plait/record/mpi_library.hpp"
 #include "plait/record/pending.hpp"
 #include "plait/record/progress.hpp"
-#include "plait/record/recorded_thread.hpp"
+#include "plait/record/recorded_threads.hpp"
 #include "plait/record/requests.hpp"
 #include "plait/record/samples.hpp"
 #include "plait/record/sites.hpp"
@@ -67,13 +67,20 @@ struct Handles {
   HandleTable<ProbedMessage> probed;
 };
 
+/// The run that is recorded, as its folder has it.
+struct DescribedRun {
+  std::filesystem::path folder;
+  trace::Meta meta;  ///< Of rank 0.
+};
+
 /// The recording of this process, from the end of `MPI_Init` to the beginning of `MPI_Finalize`.
 ///
 /// A process has one, as MPI functions have no argument that could lead to it. The only other state of the recorder is
 /// `active` and `thread_state`.
 class Session {
  public:
-  /// Starts to record into the folder PLAIT_RECORD_FOLDER. Collective over all ranks, after the initialisation of MPI.
+  /// Starts to record into the folder PLAIT_RECORD_FOLDER, if it is set. Collective over all ranks, once MPI is
+  /// initialised, also before MPI_Init returns to the program.
   /// If a rank cannot record, no rank does, and it prints the reason on stderr.
   static void start();
   /// Records incomplete operations, compares clocks and writes meta.json. Collective. Only the current call is recorded
@@ -117,7 +124,11 @@ class Session {
     return paused_since_.load(std::memory_order_relaxed) >= 0;  // what follows may be seen a little later
   }
   [[nodiscard]] nanoseconds now() const noexcept { return recorder.now(); }
+  /// Whether counters count what tasks and regions do.
+  [[nodiscard]] bool is_counting() const noexcept { return threads_.is_counting(); }
 
+  /// False: only what joins, regions and samples are recorded, not MPI calls.
+  const bool records_calls;
   const Mpi mpi;
   SteadyClock clock;
   trace::Recorder recorder;
@@ -139,8 +150,7 @@ class Session {
   void note_unfinished() noexcept;
 
   MPI_Comm own_world_{};  ///< For messages of the recorder.
-  std::filesystem::path folder_;
-  trace::Meta meta_;  ///< Of rank 0.
+  DescribedRun run_;
   std::atomic<std::uint32_t> numbers_ = 1;
   std::atomic<bool> is_over_ = false;
   std::atomic<nanoseconds::rep> paused_since_ = -1;
@@ -151,7 +161,7 @@ class Session {
   friend void leave_thread(void* thread) noexcept;
 };
 
-/// The session while calls are recorded; null before, after, and in a forked child.
+/// The session while the program is recorded; null before, after, and in a forked child.
 extern std::atomic<Session*> active;
 
 struct ThreadState {
@@ -167,10 +177,17 @@ extern constinit thread_local ThreadState thread_state [[gnu::tls_model("initial
 
 /// Whether the environment requests background progress: PLAIT_RECORD_PROGRESS is set and not 0.
 [[nodiscard]] bool is_progress_wanted();
+/// Whether MPI calls are recorded: PLAIT_RECORD_CALLS is not 0.
+[[nodiscard]] bool are_calls_wanted();
 
+/// Returns the session; null inside of a recorded call, and if there is none.
+[[nodiscard]] inline Session* session_of_program() noexcept {
+  return thread_state.is_inside ? nullptr : active.load(std::memory_order_acquire);  // with release in start()
+}
 /// Returns the session if this call is to be recorded, else null.
 [[nodiscard]] inline Session* recording() noexcept {
-  return thread_state.is_inside ? nullptr : active.load(std::memory_order_acquire);  // with release in start()
+  Session* const session = session_of_program();
+  return session != nullptr && session->records_calls ? session : nullptr;
 }
 
 /// Returns the place of the return address of the function in which it is inlined.

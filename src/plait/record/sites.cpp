@@ -112,6 +112,10 @@ CodeAddress Sites::learn(const void* const* slot) {
     }
   }
   code.site = called_from(call, {}).name;
+  code.is_mpi4py = is_mpi4py(place.path);
+  if (code.is_mpi4py) {
+    note_python_lines(code.address, *this);
+  }
   return code;
 }
 
@@ -133,24 +137,56 @@ Sites::Called Sites::called_from(std::uintptr_t address, const Called& caller) {
   if (place.path.empty() || paths_.size() >= known_max) {
     return caller;
   }
-  std::string text = fmt::format("{}+0x{:x}", base_name(place.path), place.offset);
-  Called called{.name = {}, .hash = hash_of(text, caller.hash)};
-  if (caller.name) {
-    text += fmt::format("~{:012x}", called.hash & 0xFFFF'FFFF'FFFF);
-  }
-  if (text.size() > trace::text_bytes_max) {
-    text.erase(0, text.size() - trace::text_bytes_max);
-  }
-  called.name = recorder_.name(trace::Role::call_site, text);
-  texts_.emplace(called.name.value(), text);
-  sites_.add(fmt::format("{}\t{}\t0x{:x}\t{}\t{}\t{}\n",
-                         called.name.value(),
-                         place.path,
-                         place.offset,
-                         place.symbol,
-                         text,
-                         caller.name ? fmt::to_string(caller.name.value()) : ""));
+  const Called called = add_called({.module = place.path,
+                                    .place = fmt::format("0x{:x}", place.offset),
+                                    .function = place.symbol,
+                                    .text = fmt::format("{}+0x{:x}", base_name(place.path), place.offset)},
+                                   caller);
   return paths_.emplace(key, called).first->second;
+}
+
+trace::NameId Sites::python_path(std::span<const PythonLine> lines) {
+  const std::lock_guard lock{mutex_};
+  Called called;
+  for (std::size_t i = lines.size(); i-- > 0;) {
+    const PythonLine& line = lines[i];
+    const std::string place = fmt::format(":{}", line.line);
+    const auto key = std::pair{line.file + place + line.function, called.name.value()};
+    const auto known = python_paths_.find(key);
+    if (known != python_paths_.end()) {
+      called = known->second;
+    } else if (python_paths_.size() < known_max) {
+      called = add_called({.module = line.file,
+                           .place = place,
+                           .function = line.function,
+                           .text = fmt::format("{}{}", base_name(line.file), place)},
+                          called);
+      python_paths_.emplace(key, called);
+    }
+  }
+  return called.name;
+}
+
+Sites::Called Sites::add_called(Described place, const Called& caller) {
+  // Files of Python often have the same name, in different folders.
+  const bool is_python = place.place.starts_with(':');
+  Called called{.name = {}, .hash = hash_of(is_python ? place.module + place.place : place.text, caller.hash)};
+  if (caller.name || is_python) {
+    place.text += fmt::format("~{:012x}", called.hash & 0xFFFF'FFFF'FFFF);
+  }
+  if (place.text.size() > trace::text_bytes_max) {
+    place.text.erase(0, place.text.size() - trace::text_bytes_max);
+  }
+  called.name = recorder_.name(trace::Role::call_site, place.text);
+  texts_.emplace(called.name.value(), place.text);
+  sites_.add(fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n",
+                         called.name.value(),
+                         place.module,
+                         place.place,
+                         place.function,
+                         place.text,
+                         caller.name ? fmt::to_string(caller.name.value()) : ""));
+  return called;
 }
 
 const CodePlace& Sites::place_of(std::uintptr_t address) {

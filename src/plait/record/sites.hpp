@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "plait/record/modules.hpp"
+#include "plait/record/python_lines.hpp"
 #include "plait/trace/recorder.hpp"
 
 namespace plait::record {
@@ -26,11 +27,13 @@ struct CodeAddress {
   /// For code that only forwards calls, as the Fortran bindings of MPI: distance on the stack from this return address
   /// to that of its caller. Else 0.
   std::ptrdiff_t to_next = 0;
+  bool is_mpi4py = false;  ///< The code is mpi4py's: the program's place is a line of Python.
 };
 
 /// Places in the program: of calls of MPI, and of samples. Each has a number, and a line in RUN/sites-NNNN.tsv: number,
-/// module, offset in it, symbol or nothing, the name in the trace, and the number of its caller or nothing. Each module
-/// has a line in RUN/modules-NNNN.tsv: path, load address, build id.
+/// module, offset in it, symbol or nothing, the name in the trace, and the number of its caller or nothing. Lines of
+/// Python have their file, `:` and line, and function in the place of the first three. Each module has a line in
+/// RUN/modules-NNNN.tsv: path, load address, build id.
 ///
 /// Threads: any.
 class Sites {
@@ -49,6 +52,8 @@ class Sites {
   /// Returns the name of a call path: addresses of instructions, the innermost first; empty if no module has any of
   /// them. Takes a lock, and about 50 ns for each address; tens of microseconds for a new one.
   [[nodiscard]] trace::NameId path(std::span<const std::uintptr_t> addresses);
+  /// The same for lines of Python, the innermost first. Takes a lock, and microseconds for each.
+  [[nodiscard]] trace::NameId python_path(std::span<const PythonLine> lines);
 
  private:
   /// A file of lines, created with the first.
@@ -70,7 +75,17 @@ class Sites {
     std::uint64_t hash = 0;  ///< Of the modules and offsets of the whole path.
   };
 
+  /// A place as a line of the file has it.
+  struct Described {
+    std::string module;
+    std::string place;
+    std::string function;
+    std::string text;
+  };
+
   [[nodiscard]] CodeAddress learn(const void* const* slot);
+  /// Numbers a place that is new with this caller.
+  [[nodiscard]] Called add_called(Described place, const Called& caller);
   [[nodiscard]] Called called_from(std::uintptr_t address, const Called& caller);
   [[nodiscard]] const CodePlace& place_of(std::uintptr_t address);
 
@@ -81,8 +96,9 @@ class Sites {
   std::set<std::string> listed_;  ///< Modules.
   std::unordered_map<const void*, CodeAddress> known_;
   std::unordered_map<std::uintptr_t, CodePlace> places_;
-  std::map<std::pair<std::uintptr_t, std::uint32_t>, Called> paths_;  ///< By address and the caller's name.
-  std::unordered_map<std::uint32_t, std::string> texts_;              ///< By number of the name.
+  std::map<std::pair<std::uintptr_t, std::uint32_t>, Called> paths_;      ///< By address and the caller's name.
+  std::map<std::pair<std::string, std::uint32_t>, Called> python_paths_;  ///< By line and the caller's name.
+  std::unordered_map<std::uint32_t, std::string> texts_;                  ///< By number of the name.
 };
 
 /// A thread's cache of `Sites`: a few nanoseconds for known sites.

@@ -237,6 +237,8 @@ struct SharesEvent {
 struct EngineEvent {
   std::uint32_t workers = 0;  ///< Computing threads of the rank.
   nanoseconds start{};        ///< When it began.
+  /// Its messages are those of the program's calls (`plait accelerate`), not other ones: see below.
+  bool carries_calls = false;
 };
 
 /// A region that had not ended when its thread, or the recording, did. It is a span (kind 5) as well, which ends
@@ -247,10 +249,10 @@ struct OpenRegionEvent {
   nanoseconds end{};  ///< When the thread, or the recording, ended.
 };
 
-/// Where a thread of the program was at a time, in equal intervals of its processor time (`plait record
-/// --sample`).
+/// Where a thread of the program was at a time, in equal intervals of its processor time (`--sample` of `plait
+/// record` and `plait run`).
 struct SampleEvent {
-  /// Thread that was sampled, as in kind 3; 65535 = one that has not called MPI.
+  /// Thread that was sampled, as in kind 3; 65535 = one that has not called MPI and is no worker.
   std::uint16_t of_worker = 0;
   std::uint32_t thread = 0;  ///< Number of the thread, in the order in which threads were found, from 0.
   nanoseconds time{};        ///< When.

@@ -118,6 +118,18 @@ void Recorder::enter_worker(WorkerId worker) noexcept {
   }
 }
 
+bool Recorder::counts_tasks() const noexcept {
+  return has_joined() && state_->host->counts_tasks();
+}
+
+void Recorder::begin_task() noexcept {
+  state_->host->begin_task();
+}
+
+void Recorder::end_task(NameId kind, std::uint64_t id, nanoseconds start, nanoseconds end) noexcept {
+  state_->host->end_task(kind.value(), id, start.count(), end.count());
+}
+
 std::span<std::byte> Recorder::lend_chunk() noexcept {
   return is_on() ? state_->chunks->next_chunk() : std::span<std::byte>{};
 }

@@ -52,6 +52,13 @@ class Recorder {
   /// The calling thread is worker `worker` from now on. Only a recorder that has joined needs it.
   void enter_worker(WorkerId worker) noexcept;
 
+  /// Whether counters count what tasks do: then each task is between `begin_task` and `end_task`. Constant.
+  [[nodiscard]] bool counts_tasks() const noexcept;
+  /// A task starts on the calling thread. Expects: `counts_tasks`. Cost: about 0.3 microseconds for each counter.
+  void begin_task() noexcept;
+  /// The task that started last on this thread has ended; records what was counted. Expects and cost: as `begin_task`.
+  void end_task(NameId kind, std::uint64_t id, nanoseconds start, nanoseconds end) noexcept;
+
   /// Returns a chunk of the file for a recorder that joins this one; nothing when there is no space, or tracing is off.
   [[nodiscard]] std::span<std::byte> lend_chunk() noexcept;
 

@@ -37,6 +37,34 @@ LauncherKind = Annotated[
         help="What COMMAND begins with, if its name does not show it: srun, flux, 'Open MPI', ...",
     ),
 ]
+CallPath = Annotated[
+    int,
+    typer.Option(
+        "--call-path",
+        min=1,
+        max=32,
+        metavar="N",
+        help="Of each MPI call, record the N innermost functions that led to it.",
+    ),
+]
+Counters = Annotated[
+    str | None,
+    typer.Option(
+        "--counters",
+        metavar="NAMES",
+        help="Count these in regions, and in tasks of plait, as 'instructions,cycles,cache-misses'.",
+    ),
+]
+Sample = Annotated[
+    int | None,
+    typer.Option(
+        "--sample",
+        min=1,
+        max=10000,
+        metavar="HZ",
+        help="Also sample what each thread computes, this often in a second of its processor time.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 Window = Annotated[
     int | None,

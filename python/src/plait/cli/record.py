@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from plait.cli.completion import one_of
-from plait.cli.options import LauncherKind, Quiet, output_option
+from plait.cli.options import CallPath, Counters, LauncherKind, Quiet, Sample, output_option
 
 _NOTES = """
 What the program sees: LD_PRELOAD names the recorder, PLAIT_RECORD_FOLDER the folder of the run. They
@@ -78,34 +78,9 @@ def record(
             help="With --profile: record each event in these windows, too.",
         ),
     ] = None,
-    call_path: Annotated[
-        int,
-        typer.Option(
-            "--call-path",
-            min=1,
-            max=32,
-            metavar="N",
-            help="Of each call, record the N innermost functions that led to it.",
-        ),
-    ] = 1,
-    counters: Annotated[
-        str | None,
-        typer.Option(
-            "--counters",
-            metavar="NAMES",
-            help="Count these in the program's regions, as 'instructions,cycles,cache-misses'.",
-        ),
-    ] = None,
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            "--sample",
-            min=1,
-            max=10000,
-            metavar="HZ",
-            help="Also sample what each thread computes, this often in a second of its processor time.",
-        ),
-    ] = None,
+    call_path: CallPath = 1,
+    counters: Counters = None,
+    sample: Sample = None,
     quiet: Quiet = False,
 ) -> None:
     """Record what any MPI program does with MPI: C, C++, Fortran or Python, as it is.
@@ -145,8 +120,6 @@ def record(
         window=window,
         quiet=quiet,
         launcher=launcher,
-        call_path=call_path,
-        counters=counters,
-        sample=sample,
+        details=module.Details(call_path=call_path, counters=counters, sample=sample),
     )
     raise typer.Exit(module.record(command, wishes))

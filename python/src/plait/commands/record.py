@@ -27,6 +27,30 @@ COUNTERS = (
 
 
 @dataclass(frozen=True)
+class Details:
+    """What the recorder records beside calls, and of each call."""
+
+    call_path: int = 1
+    counters: str | None = None
+    sample: int | None = None  # a second of each thread's processor time
+
+    def __post_init__(self) -> None:
+        for name in (self.counters or "").split(",") if self.counters else ():
+            if name not in COUNTERS:
+                raise PlaitError(
+                    f"there is no counter {name!r}; give some of {', '.join(COUNTERS)}, separated by "
+                    "commas"
+                )
+
+    def variables(self) -> dict[str, str]:
+        return {
+            **({"PLAIT_RECORD_CALL_PATH": str(self.call_path)} if self.call_path > 1 else {}),
+            **({"PLAIT_RECORD_COUNTERS": self.counters} if self.counters else {}),
+            **({"PLAIT_RECORD_SAMPLE": str(self.sample)} if self.sample else {}),
+        }
+
+
+@dataclass(frozen=True)
 class Wishes:
     name: str | None
     output: Path | None
@@ -37,9 +61,7 @@ class Wishes:
     window: str | None = None
     quiet: bool = False
     launcher: str | None = None
-    call_path: int = 1
-    counters: str | None = None
-    sample: int | None = None  # a second of each thread's processor time
+    details: Details = Details()
 
 
 def record(
@@ -51,7 +73,6 @@ def record(
     """Returns the command's exit status. `behind`: libraries to preload between the recorder and MPI."""
     if wishes.window is not None:
         require_window(wishes.window)
-    _require_counters(wishes.counters)
     target = Target.of(command, wishes.mpi, wishes.launcher)
     recorder = _build.library_for(_build.RECORDER, target.wanted())
     program = Path(program_in(command) or command[0]).name
@@ -63,9 +84,7 @@ def record(
         **({"PLAIT_RECORD_PROGRESS": "1"} if wishes.progress else {}),
         **({"PLAIT_RECORD_PROFILE": "1"} if wishes.profile else {}),
         **({"PLAIT_RECORD_WINDOW": wishes.window} if wishes.window is not None else {}),
-        **({"PLAIT_RECORD_CALL_PATH": str(wishes.call_path)} if wishes.call_path > 1 else {}),
-        **({"PLAIT_RECORD_COUNTERS": wishes.counters} if wishes.counters else {}),
-        **({"PLAIT_RECORD_SAMPLE": str(wishes.sample)} if wishes.sample else {}),
+        **wishes.details.variables(),
         **variables,
     }
     launched = target.with_exports(environment)
@@ -82,12 +101,19 @@ def record(
     return ending.exit_status
 
 
-def recording_variables(program: str, starter: launcher.Launcher, folder: Path) -> dict[str, str]:
+def recording_variables(
+    program: str, starter: launcher.Launcher, folder: Path, details: Details, with_calls: bool
+) -> dict[str, str]:
     """What has a program that `starter` starts recorded into a folder."""
     library = _mpi.library_of(program)
     mpi = library.interface if library else _build.default_mpi()
     recorder = _build.library_for(_build.RECORDER, _build.WantedMpi(mpi, library, starter))
-    return {**preloading(recorder), "PLAIT_RECORD_FOLDER": str(folder)}
+    return {
+        **preloading(recorder),
+        "PLAIT_RECORD_FOLDER": str(folder),
+        **({} if with_calls else {"PLAIT_RECORD_CALLS": "0"}),
+        **details.variables(),
+    }
 
 
 def write_sites(run: Path) -> None:
@@ -111,14 +137,6 @@ def _is_window(length: str, length_unit: str, period: str, period_unit: str) -> 
         return 1e-3 <= float(length) * units[length_unit] <= float(period) * units[period_unit]
     except ValueError:
         return False
-
-
-def _require_counters(names: str | None) -> None:
-    for name in (names or "").split(",") if names else ():
-        if name not in COUNTERS:
-            raise PlaitError(
-                f"there is no counter {name!r}; give some of {', '.join(COUNTERS)}, separated by commas"
-            )
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -56,6 +56,14 @@ class Job:
     verbose: bool = False
     quiet: bool = False
     record_mpi: bool = False
+    call_path: int = 1
+    counters: str | None = None
+    sample: int | None = None
+
+    @property
+    def is_preloaded(self) -> bool:
+        """Whether the recorder of MPI programs records this one, and plait's runtime joins it."""
+        return self.record_mpi or self.counters is not None or self.sample is not None
 
 
 @dataclass(frozen=True)
@@ -105,8 +113,7 @@ def run_program(job: Job) -> int:
         raise PlaitError(
             f"--bind {job.bind} is unknown; use {', '.join(launcher.BINDINGS)}", status=Status.usage
         )
-    if job.record_mpi and not job.trace:
-        raise PlaitError("--record-mpi records, and --no-trace does not; give one", status=Status.usage)
+    _require_consistent(job)
     program = _find_program(job.program)
     found = launcher.find_launcher(job.mpiexec)
     place = launcher.Placement(
@@ -116,10 +123,11 @@ def run_program(job: Job) -> int:
     folder = make_run_folder(place_of_run) if job.trace else None
     command, environment = launcher.launch_command(found, place, [program, *job.arguments])
     environment |= _plait_environment(job, folder)
-    if job.record_mpi:
+    if job.is_preloaded:
         # Imported here, as that module imports this one.
         recording = import_module("plait.commands.record")
-        variables = recording.recording_variables(program, found, folder)
+        details = recording.Details(job.call_path, job.counters, job.sample)
+        variables = recording.recording_variables(program, found, folder, details, job.record_mpi)
         command = _launchers.exporting(found.kind, command, variables)
         environment = environment | variables | {"PLAIT_TRACE": ""}
     whole = {**os.environ, **environment}
@@ -128,9 +136,22 @@ def run_program(job: Job) -> int:
     ending = supervise(command, whole)
     if folder is not None and any(folder.glob("rank-*.plt")):
         write_facts(folder, [job.program, *job.arguments], command, ending)
-        if job.record_mpi:
+        if job.is_preloaded:
             recording.write_sites(folder)
     return _tell(job, folder, ending)
+
+
+def _require_consistent(job: Job) -> None:
+    wanted = {
+        "--record-mpi": job.record_mpi,
+        "--sample": job.sample is not None,
+        "--counters": job.counters is not None,
+    }
+    recording = next((option for option, is_given in wanted.items() if is_given), None)
+    if recording is not None and not job.trace:
+        raise PlaitError(f"{recording} records, and --no-trace does not; give one", status=Status.usage)
+    if job.call_path > 1 and not job.record_mpi:
+        raise PlaitError("--call-path is of MPI calls; give --record-mpi, too", status=Status.usage)
 
 
 def write_facts(folder: Path, command: list[str], launched: list[str], ending: Ending) -> None:

@@ -43,7 +43,7 @@ def program_for(folder: Path) -> Path | None:
     """
     paths = require_run(folder)
     size = sum(path.stat().st_size for path in paths)
-    if size < _SHORT_BYTES or (folder / "engine").is_dir():
+    if size < _SHORT_BYTES or _is_accelerated(folder):
         return None
     if size < _LONG_BYTES:
         return built_program(PROGRAM)
@@ -51,6 +51,16 @@ def program_for(folder: Path) -> Path | None:
         return find_program(PROGRAM)
     except PlaitError as error:
         raise ProgramMissingError(str(error)) from error
+
+
+def _is_accelerated(folder: Path) -> bool:
+    """Whether plait's engine recorded, too: Python joins its messages with those of the calls."""
+    try:
+        meta = json.loads((folder / "meta.json").read_text())
+        of_engine = meta["options"].get("accelerate") == "on"
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        of_engine = False
+    return of_engine or (folder / "engine").is_dir()
 
 
 def otf2_library() -> str | None:

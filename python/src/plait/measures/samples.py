@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What threads computed between their calls, from samples (`plait record --sample`)."""
+"""What threads computed between their calls, from samples (`plait record`, `run --sample`)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,7 @@ from plait._events import Run, Site
 from plait.measures.calls import call_at
 
 LOST = "samples lost"  # a counter of the recorder
+_MPI = re.compile(r"P?MPI_[A-Z]")
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -26,8 +29,9 @@ class SampleMeasures:
 
     interval_ns: float  # of processor time that a sample is for
     lost: int  # samples
-    #: rank, worker, thread, time_ns, site; in_call: during a call of its thread; waited_for: meanwhile,
-    #: another rank waited in a call for this one; region: index into Run.span_kinds, -1 = in none.
+    #: rank, worker, thread, time_ns, site; in_call: in a call of MPI; waited_for: meanwhile,
+    #: another rank waited in a call for this one; region: index into Run.span_kinds, -1 = in none;
+    #: task: index into Run.kinds, -1 = in none.
     samples: pl.DataFrame
     #: Of computing, that is outside of calls, by function: function, self_ns (in it), total_ns
     #: (in it and what it calls), waited_ns (of self_ns: while another rank waited for this one),
@@ -35,6 +39,8 @@ class SampleMeasures:
     by_function: pl.DataFrame
     #: The same by region and function: region, function, self_ns, share (of the region).
     by_region: pl.DataFrame
+    #: The same by kind of task and function: task, function, self_ns, share (of the kind).
+    by_task: pl.DataFrame
 
     @property
     def computing(self) -> pl.DataFrame:
@@ -44,11 +50,15 @@ class SampleMeasures:
 def measure_samples(run: Run, calls: pl.DataFrame, waits: pl.DataFrame) -> SampleMeasures:
     """`calls`: `calls_within`; `waits`: `wait_states`."""
     interval_ns = float(run.samples["interval_ns"].max() or 0)  # type: ignore[arg-type]
-    inside = call_at(calls, run.samples["rank"], run.samples["worker"], run.samples["time_ns"]) >= 0
+    if run.calls.height:
+        inside = call_at(calls, run.samples["rank"], run.samples["worker"], run.samples["time_ns"]) >= 0
+    else:
+        inside = _is_in_mpi(run)
     samples = run.samples.with_columns(
         pl.Series("in_call", inside, dtype=pl.Boolean),
         pl.Series("waited_for", _is_waited_for(run.samples, waits), dtype=pl.Boolean),
         pl.Series("region", _regions(run), dtype=pl.Int32),
+        pl.Series("task", _tasks(run), dtype=pl.Int32),
     )
     paths = [site.path for site in run.sites]
     computing = samples.filter(~pl.col("in_call"))
@@ -57,8 +67,17 @@ def measure_samples(run: Run, calls: pl.DataFrame, waits: pl.DataFrame) -> Sampl
         lost=_lost(run),
         samples=samples,
         by_function=_by_function(computing, paths, interval_ns),
-        by_region=_by_region(computing, paths, run.span_kinds, interval_ns),
+        by_region=_by_place(computing, paths, "region", run.span_kinds, interval_ns),
+        by_task=_by_place(computing, paths, "task", run.kinds, interval_ns),
     )
+
+
+def _is_in_mpi(run: Run) -> Mask:
+    """Of a run whose calls were not recorded: whether a function of MPI is among the callers."""
+    in_mpi = [any(_MPI.match(one.function_name) for one in site.path) for site in run.sites]
+    sites = run.samples["site"].to_numpy()
+    found: Mask = np.array([*in_mpi, False], dtype=np.bool_)[sites]  # -1, not known, is the last
+    return found
 
 
 def _lost(run: Run) -> int:
@@ -86,11 +105,24 @@ def _is_waited_for(samples: pl.DataFrame, waits: pl.DataFrame) -> Mask:
 def _regions(run: Run) -> Ints:
     """The innermost span of each sample; of a thread that does not call, that of its rank's
     first thread."""
-    rank, worker = run.samples["rank"].to_numpy(), run.samples["worker"].to_numpy().copy()
-    time = run.samples["time_ns"].to_numpy()
+    worker = run.samples["worker"].to_numpy().copy()
     worker[worker == events.NO_WORKER] = 0
+    return _innermost(run.samples, worker, run.spans)
+
+
+def _tasks(run: Run) -> Ints:
+    """The kind of the task that the thread of each sample ran."""
+    computing = run.tasks.filter(pl.col("role") == events.ROLE_TASK)
+    return _innermost(run.samples, run.samples["worker"].to_numpy(), computing)
+
+
+def _innermost(samples: pl.DataFrame, worker: npt.NDArray[Any], intervals: pl.DataFrame) -> Ints:
+    """The `kind` of the interval of its thread in which each sample is; -1: in none."""
+    rank, time = samples["rank"].to_numpy(), samples["time_ns"].to_numpy()
     found: Ints = np.full(rank.size, -1, dtype=np.int64)
-    for (of_rank, of_worker), spans in run.spans.group_by("rank", "worker"):
+    if not rank.size:
+        return found
+    for (of_rank, of_worker), spans in intervals.group_by("rank", "worker"):
         at = np.flatnonzero((rank == of_rank) & (worker == of_worker))
         if not at.size:
             continue
@@ -99,7 +131,9 @@ def _regions(run: Run) -> Ints:
         spans = spans.sort("start_ns", pl.col("end_ns"), descending=[False, True])
         first = np.searchsorted(time[at], spans["start_ns"].to_numpy())
         last = np.searchsorted(time[at], spans["end_ns"].to_numpy())
-        for low, high, kind in zip(first, last, spans["kind"], strict=True):
+        has_some = last > first
+        kinds = spans["kind"].to_numpy()[has_some]
+        for low, high, kind in zip(first[has_some], last[has_some], kinds, strict=True):
             found[at[low:high]] = kind
     return found
 
@@ -134,27 +168,31 @@ def _by_function(
 _NUMBERS = ("self_ns", "total_ns", "waited_ns", "self_share")
 
 
-def _by_region(
-    computing: pl.DataFrame, paths: Sequence[Sequence[Site]], regions: Sequence[str], interval_ns: float
+def _by_place(
+    computing: pl.DataFrame,
+    paths: Sequence[Sequence[Site]],
+    place: str,
+    named: Sequence[str],
+    interval_ns: float,
 ) -> pl.DataFrame:
-    """Without regions: nothing."""
+    """By the column `place` and function. Of samples that are in no such place: nothing."""
     functions = [_names(paths, site)[0] for site in range(len(paths))]
     names = {-1: "", **dict(enumerate(functions))}
     found = (
-        computing.filter(pl.col("region") >= 0)
+        computing.filter(pl.col(place) >= 0)
         .with_columns(
             pl.col("site").cast(pl.Int64).replace_strict(names, default="", return_dtype=pl.String),
-            pl.col("region")
+            pl.col(place)
             .cast(pl.Int64)
-            .replace_strict(dict(enumerate(regions)), default="", return_dtype=pl.String),
+            .replace_strict(dict(enumerate(named)), default="", return_dtype=pl.String),
         )
-        .group_by("region", pl.col("site").alias("function"))
+        .group_by(place, pl.col("site").alias("function"))
         .agg((pl.len() * interval_ns).alias("self_ns"))
-        .with_columns((pl.col("self_ns") / pl.col("self_ns").sum().over("region")).alias("share"))
+        .with_columns((pl.col("self_ns") / pl.col("self_ns").sum().over(place)).alias("share"))
     )
     return found.sort(
-        pl.col("self_ns").sum().over("region"),
-        "region",
+        pl.col("self_ns").sum().over(place),
+        place,
         "self_ns",
         "function",
         descending=[True, False, True, False],

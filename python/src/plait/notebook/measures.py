@@ -122,6 +122,11 @@ class Measures:
         return self._table("computing-by-region")
 
     @property
+    def computing_by_task(self) -> pl.DataFrame:
+        """A row for each kind of task and function that was sampled in it."""
+        return self._table("computing-by-task")
+
+    @property
     def counted(self) -> pl.DataFrame:
         """A row for each region or kind of task: what counters counted in it."""
         return self._table("counted")

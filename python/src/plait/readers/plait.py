@@ -270,8 +270,7 @@ def _assemble(
         error_ns = max(error_ns, clock.error_ns)
         of_rank = _tables(file, schema, clock, numbering)
         is_by_order = _is_by_order(file)
-        if file["engine"].size:
-            of_rank["messages"] = _with_engine(of_rank["messages"], is_by_order)
+        is_by_order = _separate_engine(of_rank, file, is_by_order)
         engine = read_engine_file(folder, file, schema, notices)
         if engine is not None:
             _add_engine(of_rank, engine, clock.since(engine.clock_ns - file.clock_ns), numbering)
@@ -402,6 +401,30 @@ def _with_engine(messages: pl.DataFrame, is_of_call: npt.NDArray[np.bool_]) -> p
     is_of_program = pl.Series(~is_of_call) & (messages["communicator"] < events.OWN_COMMUNICATORS)
     base = pl.when(is_of_program).then(events.ENGINE_COMMUNICATORS).otherwise(0)
     return messages.with_columns(pl.col("communicator") + base)
+
+
+def _carries_calls(file: RankFile) -> bool:
+    """Whether the engine that recorded into the file moved the messages of the program's calls."""
+    flag = next(field for field in SCHEMA["engine"].flags if field.name == "carries_calls")
+    return bool((file["engine"]["flags"] & flag.options["bit"]).any())
+
+
+def _separate_engine(
+    of_rank: dict[str, pl.DataFrame], file: RankFile, is_of_call: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Separates the messages of the program from those of an engine that recorded into the same file.
+
+    Returns which of the messages are of calls.
+    """
+    if not _carries_calls(file):
+        if file["engine"].size:
+            of_rank["messages"] = _with_engine(of_rank["messages"], is_of_call)
+        return is_of_call
+    both = of_rank["messages"]
+    of_rank["messages"], of_rank["engine_messages"] = join_engine(
+        both.filter(pl.Series(is_of_call)), both.filter(pl.Series(~is_of_call)), of_rank["calls"]
+    )
+    return is_of_call[is_of_call]
 
 
 def _add_engine(

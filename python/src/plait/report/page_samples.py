@@ -16,9 +16,11 @@ from plait.report.bars import bar
 from plait.report.html import figure, legend, table
 
 _ROWS_MAX = 20
-_REGIONS_MAX = 12
-_IN_REGION_MAX = 3
+_PLACES_MAX = 12
+_IN_PLACE_MAX = 3
 _MODULES_MAX = 8
+#: Letters of a function's name; of a longer one, templates and parameters are left out.
+_NAME_MAX = 70
 _ROW_PIXELS = 20
 #: Narrower boxes, as a share of all, cannot be seen.
 _NARROWEST = 0.001
@@ -30,15 +32,19 @@ def computing_section(analysis: Analysis) -> str:
     if not computing.height:
         return ""
     lost = f" {format_count(measures.lost, 'sample')} were lost." if measures.lost else ""
-    inside = _tree(analysis, computing) + "<br>" + _functions(measures) + _regions(measures)
+    inside = _tree(analysis, computing) + "<br>" + _functions(measures) + _places(analysis)
+    has_waits = analysis.run.calls.height > 0
+    waited = (
+        " <b>Waited for</b>: meanwhile, another rank waited in a call for this one. To make that faster "
+        "helps the run."
+    )
     return figure(
         "computing",
-        "What was computed between calls: " + _headline(measures),
-        f"{format_count(computing.height, 'sample')} outside of calls, one for each "
-        f"{format_time(measures.interval_ns)} of a thread's processor time.{lost} A box is a function, "
-        "as wide as the time in it and in what it calls; below it is what it calls, above it who calls "
-        "it. Point at a box for numbers, click to widen it. <b>Waited for</b>: "
-        "meanwhile, another rank waited in a call for this one. To make that faster helps the run.",
+        f"What was computed between calls: {_headline(measures)}",
+        f"{format_count(computing.height, 'sample')} outside of calls of MPI, one for each "
+        f"{format_time(measures.interval_ns)} of a thread's processor time.{lost} A box is a "
+        "function, as wide as the time in it and in what it calls; below it is what it calls, above it "
+        f"who calls it. Point at a box for numbers, click to widen it.{waited if has_waits else ''}",
         f'<div class="plot">{inside}</div>',
         plain=True,
     )
@@ -46,7 +52,27 @@ def computing_section(analysis: Analysis) -> str:
 
 def _headline(measures: SampleMeasures) -> str:
     name, share = measures.by_function.select("function", "self_share").row(0)
-    return f"{format_share(share, 1)} in {escape(name)}"
+    return f"{format_share(share, 1)} in {escape(brief(name))}"
+
+
+def brief(function: str) -> str:
+    """A long name without what is in its outermost angle brackets and parentheses."""
+    if len(function) <= _NAME_MAX:
+        return function
+    kept, depth = [], 0
+    for letter in function:
+        depth = max(0, depth - (letter in ">)"))
+        if depth == 0:
+            kept.append(letter)
+        depth += letter in "<("
+        if depth == 1 and letter in "<(":
+            kept.append("…")
+    text = "".join(kept)
+    return text if len(text) <= _NAME_MAX else text[: _NAME_MAX - 1] + "…"
+
+
+def _cell(function: str) -> str:
+    return f'<span title="{escape(function, quote=True)}">{escape(brief(function))}</span>'
 
 
 def _tree(analysis: Analysis, computing: pl.DataFrame) -> str:
@@ -84,7 +110,7 @@ def _functions(measures: SampleMeasures) -> str:
     colours = [palette.SAMPLED, palette.SAMPLED_CALLEES]
     rows = [
         [
-            escape(row["function"]),
+            _cell(row["function"]),
             bar([row["self_ns"] / most, (row["total_ns"] - row["self_ns"]) / most], colours),
             format_time(row["self_ns"]),
             f"{100 * row['self_share']:.1f} %",
@@ -98,18 +124,21 @@ def _functions(measures: SampleMeasures) -> str:
     return table(f"Functions{more}", heads, rows)
 
 
-def _regions(measures: SampleMeasures) -> str:
+def _places(analysis: Analysis) -> str:
+    measures = analysis.samples
+    return _by_place("In each kind of task", "task", measures.by_task) + _by_place(
+        "In each region", "region", measures.by_region
+    )
+
+
+def _by_place(title: str, place: str, found: pl.DataFrame) -> str:
     rows = []
-    for (region,), own in list(measures.by_region.group_by("region", maintain_order=True))[
-        :_REGIONS_MAX
-    ]:
+    for (name,), own in list(found.group_by(place, maintain_order=True))[:_PLACES_MAX]:
         time = float(own["self_ns"].sum())
-        top = own.head(_IN_REGION_MAX).select("function", "share").iter_rows()
-        told = ", ".join(f"{name} {100 * share:.0f} %" for name, share in top)
-        rows.append(
-            [escape(str(region)), format_time(time), f'<span class="left">{escape(told)}</span>']
-        )
-    return "<br>" + table("In each region", ("region", "computing", "functions"), rows) if rows else ""
+        top = own.head(_IN_PLACE_MAX).select("function", "share").iter_rows()
+        functions = ", ".join(f"{_cell(function)} {100 * share:.0f} %" for function, share in top)
+        rows.append([escape(str(name)), format_time(time), f'<span class="left">{functions}</span>'])
+    return "<br>" + table(title, (place, "computing", "functions"), rows) if rows else ""
 
 
 _HEADS = {
@@ -123,7 +152,24 @@ def counters_section(analysis: Analysis) -> str:
     found = counted(analysis.run)
     if not found.height:
         return ""
-    columns = [name for name in found.columns if name not in ("name", "count", "time_ns")]
+    shown = "".join(
+        _counted_table(title, place, found.filter(pl.col("of") == place))
+        for title, place in (("By kind of task", "task"), ("By region", "region"))
+    )
+    return figure(
+        "counted",
+        "What was counted in tasks and regions",
+        "Sums over all ranks and threads. A region counts what the regions and tasks inside it do on "
+        "its thread, too. Few instructions a cycle with many misses: it waits for memory.",
+        f'<div class="plot">{shown}</div>',
+        plain=True,
+    )
+
+
+def _counted_table(title: str, place: str, found: pl.DataFrame) -> str:
+    if not found.height:
+        return ""
+    columns = [name for name in found.columns if name not in ("of", "name", "count", "time_ns")]
     rows = [
         [
             escape(row["name"]),
@@ -133,15 +179,8 @@ def counters_section(analysis: Analysis) -> str:
         ]
         for row in found.head(_ROWS_MAX).iter_rows(named=True)
     ]
-    heads = ("region", "times", "time", *(_HEADS.get(name, name) for name in columns))
-    return figure(
-        "counted",
-        "What was counted in each region",
-        "Sums over all ranks and threads. A region counts what the regions inside it do, too. Few "
-        "instructions a cycle with many misses: the region waits for memory.",
-        f'<div class="plot">{table("By region", heads, rows)}</div>',
-        plain=True,
-    )
+    heads = (place, "times", "time", *(_HEADS.get(name, name) for name in columns))
+    return table(title, heads, rows)
 
 
 def _counted(name: str, value: float | None) -> str:

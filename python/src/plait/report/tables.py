@@ -139,6 +139,7 @@ REPORT_TABLES: dict[str, Callable[[Analysis], pl.DataFrame]] = {
     "overlap": lambda analysis: analysis.calls.overlap_by_rank,
     "computing": lambda analysis: analysis.samples.by_function,
     "computing-by-region": lambda analysis: analysis.samples.by_region,
+    "computing-by-task": lambda analysis: analysis.samples.by_task,
     "counted": lambda analysis: counted(analysis.run),
     "matrix": lambda analysis: analysis.traffic.matrix,
     "matrix-collectives": lambda analysis: analysis.traffic.collectives,

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +13,7 @@
 
 #include "plait/base/topology.hpp"
 #include "plait/runtime/network.hpp"
-#include "plait/trace/run_folder.hpp"
+#include "plait/trace/preloaded_recorder.hpp"
 
 namespace plait::accelerate {
 
@@ -24,8 +23,6 @@ constexpr std::uint32_t requests_max = std::uint32_t{1} << 22U;
 constexpr std::uint32_t probed_max = std::uint32_t{1} << 16U;
 /// How long MPI_Finalize waits for messages that may never be received.
 constexpr std::chrono::milliseconds last_messages_max{200};
-/// In a run's folder: docs/reference/trace-format.md.
-constexpr const char* engine_trace_folder = "engine";
 
 WaitPolicy choose_wait(const Options& options, const net::Driver& driver) {
   WaitPolicy wait = options.messages.wait;
@@ -48,36 +45,25 @@ int largest_tag() {
   return is_set != 0 ? *static_cast<int*>(value) : 32767;
 }
 
-/// The folder of the run that plait's recorder is about to record in this process; empty: it records none. Collective.
-std::string recorded_folder(Rank self) {
-  const char* const wanted = std::getenv("PLAIT_RECORD_FOLDER");
-  MPI_Comm parent = MPI_COMM_NULL;
-  PMPI_Comm_get_parent(&parent);
-  if (wanted == nullptr || *wanted == '\0' || parent != MPI_COMM_NULL) {
-    return {};  // processes that the program starts are not recorded
+/// Records the engine's messages into the files of a recorder of the program's calls, if there is one. Collective.
+trace::Recorder make_recorder(const net::Driver& driver) {
+  const trace::PreloadedRecorder* const host = trace::preloaded_recorder();
+  if (host == nullptr) {
+    return trace::Recorder{driver.clock()};
   }
-  std::string folder = self == Rank{0} ? trace::unused_run_folder(wanted) : std::string{};
-  auto length = static_cast<int>(folder.size());
-  PMPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  folder.resize(static_cast<std::size_t>(length));
-  PMPI_Bcast(folder.data(), length, MPI_CHAR, 0, MPI_COMM_WORLD);
-  return folder;
+  host->start();
+  if (!host->can_join(driver.self().value(), driver.rank_count())) {
+    return trace::Recorder{driver.clock()};
+  }
+  return trace::Recorder{driver.clock(), *host, 1};
 }
 
-/// Records the engine's messages beside a recorded program's calls. Collective.
-trace::Recorder make_recorder(const net::Driver& driver) {
-  const std::string folder = recorded_folder(driver.self());
-  if (!folder.empty()) {
-    try {
-      return trace::Recorder{driver.clock(),
-                             {.folder = std::filesystem::path{folder} / engine_trace_folder,
-                              .rank = driver.self(),
-                              .rank_count = driver.rank_count()}};
-    } catch (const Error& error) {
-      std::fprintf(stderr, "plait: the engine's messages are not recorded: %s\n", error.what());
-    }
+/// Has readers know that the engine's messages in the recording are those of the program's calls.
+void note_engine(trace::Recorder& recorder) {
+  if (recorder.has_joined()) {
+    recorder.thread(WorkerId{0}, "").engine({.workers = 1, .start = recorder.now(), .carries_calls = true});
+    trace::preloaded_recorder()->note_option("accelerate", "on");
   }
-  return trace::Recorder{driver.clock()};
 }
 
 }  // namespace
@@ -103,6 +89,7 @@ EngineSession::EngineSession(const Options& options)
       probed_{probed_max, requests_max + 1},
       tag_max_{largest_tag()},
       polls_in_background_{options.progression.mode != comm::ProgressionMode::none} {
+  note_engine(recorder_);
   endpoint_.set_wait(wait_);
   comm::ProgressionOptions progression = options.progression;
   int level = MPI_THREAD_SINGLE;

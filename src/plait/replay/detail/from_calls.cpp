@@ -58,6 +58,8 @@ struct Totals {
   std::size_t one_sided = 0;
   std::uint64_t one_sided_bytes = 0;
   std::size_t of_engine = 0;
+  std::size_t tasks = 0;  ///< Of the engine.
+  std::size_t carried = 0;
   std::size_t without_call = 0;
   std::size_t of_other_threads = 0;
   std::size_t overlapping = 0;
@@ -75,6 +77,7 @@ class RankReader {
 
   [[nodiscard]] RankSchedule read(const TimeRange& range, nanoseconds beginning, Totals& totals) {
     sort_calls(range);
+    count_tasks(range, totals);
     place_messages(totals);
     place_begun_collectives();
     RankSchedule schedule;
@@ -106,14 +109,25 @@ class RankReader {
     }
   }
 
+  void count_tasks(const TimeRange& range, Totals& totals) const {
+    totals.tasks += static_cast<std::size_t>(std::ranges::count_if(trace_.tasks, [&](const auto& task) {
+      return task.event.role == trace::TaskRole::compute && range.contains(task.event.start);
+    }));
+  }
+  /// Whether the engine that recorded, too, moved the messages of the calls.
+  [[nodiscard]] bool carries_calls() const {
+    return std::ranges::any_of(trace_.engines, &trace::EngineEvent::carries_calls);
+  }
+
   void place_messages(Totals& totals) {
+    const bool is_carried = carries_calls();
     for (std::size_t i = 0; i < trace_.messages.size(); ++i) {
       if (!bytes_[i]) {
         continue;
       }
       const auto& [thread, event] = trace_.messages[i];
       if (!event.is_matched_by_order && !trace_.engines.empty()) {
-        ++totals.of_engine;
+        ++(is_carried ? totals.carried : totals.of_engine);
         continue;
       }
       const auto begun = find_in_any(thread, event.posted, [](const CallEvent& c) { return begins_messages(c.what); });
@@ -313,7 +327,11 @@ void report(const Totals& totals, std::vector<std::string>& notices) {
   add(totals.one_sided,
       fmt::format("one-sided calls ({} bytes) are left out: a replay does not move their data",
                   totals.one_sided_bytes));
-  add(totals.of_engine, "sides of messages of plait's engine are left out: of this run, calls of MPI are played");
+  add(totals.tasks,
+      "tasks of plait's engine are left out: of this run, calls of MPI are played, with the times between them");
+  add(totals.of_engine, "sides of messages of plait's engine are left out, as its tasks are");
+  add(totals.carried,
+      "sides of messages of plait's engine are left out: they are those of the calls, which are played");
   add(totals.without_call,
       "messages are left out: no recorded call posted them (the file is incomplete, or its clock ran backwards)");
   add(totals.of_other_threads,

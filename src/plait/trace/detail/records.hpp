@@ -245,6 +245,7 @@ template <class Record>
 void describe(Record& record, EngineEvent& event) {
   record.begin("engine");
   record.time(8, event.start);
+  record.flag(3, event.carries_calls, 1U);
   record.value(4, event.workers);
 }
 

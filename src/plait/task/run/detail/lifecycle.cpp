@@ -36,13 +36,16 @@ struct Lifecycle::Sink final : ReadySink {
 
 void Lifecycle::execute(Worker& worker, Node& node) {
   state_.enter(worker, node.epoch);
-  const bool is_measured = must_measure(worker, node);
+  const bool is_measured = must_measure(worker, node) || state_.counts_tasks;
   if (is_measured && !worker.is_now_fresh) {
     worker.now = state_.recorder.now();
   }
   const nanoseconds start = worker.now;
   worker.running.store(node.epoch, std::memory_order_relaxed);  // a hint for watch()
   node.continues = false;
+  if (state_.counts_tasks) [[unlikely]] {
+    state_.recorder.begin_task();
+  }
   try {
     TaskContext context{*this, worker, node};
     node.body(context);
@@ -54,6 +57,9 @@ void Lifecycle::execute(Worker& worker, Node& node) {
   worker.is_now_fresh = is_measured;
   if (is_measured) {
     worker.now = state_.recorder.now();
+    if (state_.counts_tasks) [[unlikely]] {
+      state_.recorder.end_task(worker.run->trace_name_of(node), worker.run->id_of(node), start, worker.now);
+    }
     learn(worker, node, worker.now - start);
     if (worker.trace.is_on()) {
       record(worker, node, trace::TaskRole::compute, node.object, start);

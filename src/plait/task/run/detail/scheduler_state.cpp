@@ -12,7 +12,11 @@ namespace plait::task::detail {
 SchedulerState::SchedulerState(comm::Endpoint& its_endpoint,
                                trace::Recorder& its_recorder,
                                SchedulerOptions its_options)
-    : endpoint{its_endpoint}, recorder{its_recorder}, options{std::move(its_options)}, failure{its_endpoint} {
+    : endpoint{its_endpoint},
+      recorder{its_recorder},
+      options{std::move(its_options)},
+      counts_tasks{its_recorder.counts_tasks()},
+      failure{its_endpoint} {
   if (options.worker_count == 0) {
     throw Error{ErrorCode::bad_argument, "a run needs at least one worker: set workers to 1 or more"};
   }

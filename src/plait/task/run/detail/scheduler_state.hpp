@@ -40,6 +40,7 @@ struct SchedulerState {
   comm::Endpoint& endpoint;
   trace::Recorder& recorder;
   const SchedulerOptions options;
+  const bool counts_tasks;  ///< Whether the trace has what counters count in tasks.
   std::vector<std::unique_ptr<Worker>> workers;
   RunTable runs;
   Failure failure;

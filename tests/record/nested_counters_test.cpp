@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/record/region_counters.hpp"
+#include "plait/record/nested_counters.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,10 +10,10 @@
 
 #include "record/run.hpp"
 
-namespace plait::record::region_counters_test {
+namespace plait::record::nested_counters_test {
 namespace {
 
-TEST(RegionCounters, leave_a_record_for_each_region_and_counter) {
+TEST(NestedCounters, leave_a_record_for_each_region_and_counter) {
   ::setenv("PLAIT_RECORD_COUNTERS", "task-clock,page-faults", 1);
   try {
     const ThreadCounters trial{counters_wanted()};
@@ -56,4 +56,4 @@ TEST(UsageRecords, are_those_of_each_thread) {
 }
 
 }  // namespace
-}  // namespace plait::record::region_counters_test
+}  // namespace plait::record::nested_counters_test

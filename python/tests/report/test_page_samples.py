@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+
+from plait.report.page_samples import brief
+
+INNER = "grid::Tile<2, double> const, solver::Poisson<2>::dot(grid::Tile<2, double> const&)"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("solve", "solve"),
+        ("app::Sum<int>::add(int, int)", "app::Sum<int>::add(int, int)"),
+        (f"void grid::for_each<{INNER}>(int)", "void grid::for_each<…>(…)"),
+        (f"grid::Walk<{INNER}>::operator()(int) const", "grid::Walk<…>::operator(…)(…) const"),
+        ("a" * 100, "a" * 69 + "…"),
+        (f"operator->({INNER})", "operator->(…)"),
+    ],
+)
+def test_long_names_are_shown_without_templates_and_parameters(name: str, shown: str) -> None:
+    assert brief(name) == shown
