@@ -137,6 +137,33 @@ TEST(TasksOfRun, the_next_run_of_a_graph_waits_for_the_one_before_and_for_the_pr
   EXPECT_EQ(total(run, {.program_factor = 0.5}), us(45));
 }
 
+TEST(TasksOfRun, executions_come_after_those_that_were_recorded_before_them) {
+  RecordedTasks recorded{1};
+  // An element takes what two others have sent; the first of them goes on later.
+  recorded.task(0, {.id = 1, .ready = 0, .start = 0, .end = 10});
+  recorded.task(0, {.id = 2, .ready = 0, .start = 10, .end = 20});
+  recorded.task(0, {.id = 3, .ready = 0, .start = 20, .end = 30});
+  recorded.task(0, {.id = 3, .ready = 30, .start = 30, .end = 35});
+  recorded.task(0, {.id = 1, .ready = 35, .start = 35, .end = 40});
+  recorded.trace().ranks[0].task_orders = {{3, us(34), {}, {1, 2, 99}}};
+  const TaskRun run = recorded.get();
+  EXPECT_TRUE(waits_for(run, node_at(run, 30), node_at(run, 0)));
+  EXPECT_TRUE(waits_for(run, node_at(run, 30), node_at(run, 10)));
+  EXPECT_FALSE(waits_for(run, node_at(run, 20), node_at(run, 10)));
+  EXPECT_FALSE(waits_for(run, node_at(run, 30), node_at(run, 35))) << "that execution was later";
+  EXPECT_EQ(total(run, {.workers = 2}), us(25));
+}
+
+TEST(TasksOfRun, deferred_tasks_start_after_the_program_submits_them) {
+  RecordedTasks recorded{1};
+  recorded.task(0, {.id = 1, .ready = 0, .start = 0, .end = 10});
+  recorded.task(0, {.id = 2, .ready = 15, .start = 15, .end = 20});
+  recorded.trace().ranks[0].task_orders = {{1, us(5), us(0), {}}, {2, us(16), us(15), {1}}};
+  const TaskRun run = recorded.get();
+  EXPECT_EQ(total(run), us(20));
+  EXPECT_EQ(total(run, {.kind_factor = {0.5}}), nanoseconds{12'500}) << "5 us of the program are between them";
+}
+
 TEST(TasksOfRun, what_waits_for_a_task_waits_for_those_that_it_has_spawned) {
   RecordedTasks recorded{1};
   recorded.graph(0, {TaskRole::compute, TaskRole::compute}, {{1, 1, 2}});

@@ -31,6 +31,7 @@ struct RunNode {
   bool leads_to_send = false;
   bool is_spawned = false;
   std::uint32_t rank = 0;
+  std::uint32_t worker = 0;  ///< Of its rank: the one that executed it in the trace.
   std::uint32_t step = 0;
   std::uint32_t kind = none;      ///< Index in `TaskRun::kinds`.
   std::uint32_t identity = none;  ///< Of a task of a graph: the same in all its runs.

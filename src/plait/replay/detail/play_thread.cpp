@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -47,7 +48,7 @@ class PlayThread {
     while (place.next < stream_of(place).operations.size()) {
       check_stop();
       step_alone(place);
-      state_.at[stream].store(place.next, std::memory_order_relaxed);  // a hint; orders nothing
+      state_.at[stream].store(place.next, std::memory_order_release);  // with acquire in has_followed()
       state_.note_motion();
     }
     run_polling();
@@ -65,7 +66,7 @@ class PlayThread {
       bool has_moved = false;
       for (Place& place : places) {
         has_moved = advance(place) || has_moved;
-        state_.at[place.stream].store(place.next, std::memory_order_relaxed);  // a hint; orders nothing
+        state_.at[place.stream].store(place.next, std::memory_order_release);  // with acquire in has_followed()
       }
       std::erase_if(places, [&](const Place& place) { return place.next == stream_of(place).operations.size(); });
       const bool has_time = std::ranges::none_of(places, [](const Place& place) { return place.is_waiting; });
@@ -169,6 +170,8 @@ class PlayThread {
       }
     } else if (operation.action == Action::wait) {
       wait(place, operation);
+    } else if (operation.action == Action::after) {
+      wait_for_others(place, operation);
     } else if (may_wait_inside(place)) {
       begin_collective(place, operation, Calling::waits);
       ++place.next;  // the wait for it
@@ -209,11 +212,34 @@ class PlayThread {
               .count = operation.count});
         break;
       }
+      case Action::after:
+        place.is_waiting = !has_followed(place, operation);
+        if (place.is_waiting) {
+          return false;
+        }
+        break;
       default:
         begin(place, operation);
     }
     ++place.next;
     return true;
+  }
+
+  /// Whether the other streams have passed what an operation waits for.
+  bool has_followed(const Place& place, const Operation& operation) const {
+    const std::vector<StreamPoint>& others = stream_of(place).others;
+    return std::ranges::all_of(std::span{others}.subspan(operation.first, operation.count), [&](const auto& point) {
+      return state_.at[point.stream].load(std::memory_order_acquire) > point.operation;  // with release in run_alone()
+    });
+  }
+
+  void wait_for_others(const Place& place, const Operation& operation) {
+    Backoff backoff{wait_policy, crowding_};
+    while (!has_followed(place, operation)) {
+      check_stop();
+      state_.backend.progress();
+      backoff.pause();
+    }
   }
 
   bool is_over(const Place& place, const Operation& wait) const {
@@ -518,6 +544,9 @@ std::string name_of(const Roles& roles) {
 void begin_repetition(PlayState& state, trace::Recorder& recorder) {
   for (UnderWay& one : state.operations) {
     one.stage.store(Stage::not_begun, std::memory_order_relaxed);  // no thread plays yet
+  }
+  for (std::atomic<std::uint32_t>& at : state.at) {
+    at.store(0, std::memory_order_relaxed);  // as above
   }
   for (std::size_t i = 0; i < function_count; ++i) {
     if (!state.function_texts[i].empty()) {

@@ -86,6 +86,7 @@ void RankTasks::add(StepRange steps) {
   continue_and_spawn();
   order_graphs(steps);
   order_flows(steps);
+  order_recorded();
   order_others();
 }
 
@@ -108,6 +109,7 @@ void RankTasks::add_executions(StepRange steps) {
     const NodeRole role = role_of(event.role);
     one.node = builder_.add({.role = role,
                              .rank = trace_.rank.value(),
+                             .worker = worker_of(one.thread),
                              .step = event.step,
                              .kind = kind->second,
                              .took = role == NodeRole::task ? one.end - one.start : nanoseconds{},
@@ -121,6 +123,11 @@ void RankTasks::add_executions(StepRange steps) {
     step.end = std::max(step.end, one.end);
     step.executions.push_back(i);
   }
+}
+
+std::uint32_t RankTasks::worker_of(std::uint32_t thread) const {
+  const WorkerId worker = trace_.threads[thread].worker;
+  return worker ? worker.value() : 0;
 }
 
 /// The time of a worker between two of its tasks, if the second was ready before: what the scheduler takes.
@@ -177,6 +184,15 @@ void RankTasks::continue_and_spawn() {
 const Execution* RankTasks::last_of(std::uint64_t id) const {
   const auto found = of_id_.find(id);
   return found == of_id_.end() ? nullptr : &executions_[found->second.back()];
+}
+
+const Execution* RankTasks::last_before(std::uint64_t id, nanoseconds at) const {
+  const auto found = of_id_.find(id);
+  if (found == of_id_.end()) {
+    return nullptr;
+  }
+  const auto after = std::ranges::upper_bound(found->second, at, {}, [this](std::uint32_t i) { return executions_[i].end; });
+  return after == found->second.begin() ? nullptr : &executions_[*(after - 1)];
 }
 
 void RankTasks::order_graphs(StepRange steps) {
@@ -282,6 +298,30 @@ void RankTasks::order_flows(StepRange steps) {
       access(builder_, places[entry >> 2U], static_cast<FlowAccess>(std::min(entry & 3U, 2U)), node, out);
     }
     submissions_.push_back({node, step, since_origin(task.submitted)});
+  }
+}
+
+/// Orders the executions of elements and deferred tasks after those that they were recorded to come after.
+void RankTasks::order_recorded() {
+  for (const trace::TaskOrder& task : trace_.task_orders) {
+    const auto found = of_id_.find(task.id);
+    if (found == of_id_.end()) {
+      continue;  // of another step
+    }
+    const nanoseconds at = since_origin(task.time);
+    const auto later = std::ranges::lower_bound(found->second, at, {}, [this](std::uint32_t i) { return executions_[i].end; });
+    if (later == found->second.end()) {
+      continue;
+    }
+    const Execution& one = executions_[*later];
+    for (const std::uint64_t id : task.earlier) {
+      if (const Execution* const before = last_before(id, one.start); before != nullptr && before->node != one.node) {
+        builder_.order(before->out(), one.node);
+      }
+    }
+    if (task.submitted > nanoseconds{}) {
+      submissions_.push_back({one.node, one.event->step, since_origin(task.submitted)});
+    }
   }
 }
 

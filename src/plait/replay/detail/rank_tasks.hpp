@@ -78,8 +78,12 @@ class RankTasks {
   void order_run(const trace::GraphRunEvent& run, StepOfRank& step);
   void add_claims(std::uint32_t graph, std::uint32_t place, std::uint32_t node);
   void order_flows(StepRange steps);
+  void order_recorded();
   void order_others();
   [[nodiscard]] const Execution* last_of(std::uint64_t id) const;
+  /// The last execution of a task that had ended at a time; null when there is none.
+  [[nodiscard]] const Execution* last_before(std::uint64_t id, nanoseconds at) const;
+  [[nodiscard]] std::uint32_t worker_of(std::uint32_t thread) const;
 
   RunBuilder& builder_;
   const trace::RankTrace& trace_;

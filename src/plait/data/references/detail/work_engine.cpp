@@ -25,7 +25,9 @@ WorkEngine::WorkEngine(comm::Endpoint& endpoint,
                        const WorkOptions& options)
     : endpoint_{endpoint},
       comms_{endpoint.claim_comms(1)},
+      recorder_{recorder},
       kinds_{recorder},
+      trace_{recorder.thread(WorkerId{}, fmt::format("order of work {:#x}", comms_[0].value()))},
       front_{scheduler, "work", options.window, [this] { return describe_waiting(); }} {}
 
 WorkEngine::~WorkEngine() {
@@ -61,6 +63,7 @@ Job& WorkEngine::take(const task::detail::KindName& kind, std::size_t use_count)
   job.caused_by = 0;
   job.is_to_start = false;
   job.has_run = false;
+  job.submitted = {};
   job.use_count = static_cast<std::uint8_t>(use_count);
   if (use_count > Job::uses_in_place) {
     job.many_uses.resize(use_count);
@@ -81,6 +84,9 @@ void WorkEngine::count_in(Job& job) {
 
 void WorkEngine::launch(Job& job) {
   count_in(job);
+  if (trace_.is_on() && std::this_thread::get_id() == owner_ && bodies_of_owner_ == 0) {
+    job.submitted = recorder_.now();
+  }
   if (job.waits.fetch_sub(1, std::memory_order_acq_rel) == 1) {  // with counts_off()
     if (std::this_thread::get_id() == owner_) {
       front_.move();  // this thread asks
@@ -137,7 +143,33 @@ void WorkEngine::message_is_done(Job& job, const comm::Status& status) noexcept 
 
 // ---- running ----
 
+/// Writes what a job came after: the makers of its values, and the readers of those that it modifies.
+void WorkEngine::record_order(Job& job) {
+  const std::uint64_t id = front_.run().id_of(job);
+  std::vector<std::uint64_t> earlier;
+  for (const Use& use : job.uses()) {
+    const std::lock_guard lock{use.stage->cell.lock};
+    if (use.stage->made_by != 0) {
+      earlier.push_back(use.stage->made_by);
+    }
+    if (use.mode == Mode::read) {
+      use.stage->read_by.push_back(id);
+    } else if (use.mode == Mode::modify) {
+      earlier.insert(earlier.end(), use.stage->read_by.begin(), use.stage->read_by.end());
+      use.next_stage->made_by = id;
+    }
+  }
+  if (job.result != nullptr) {
+    job.result->made_by = id;  // no other thread sees it before it is made
+  }
+  const std::lock_guard lock{lock_};
+  trace_.task_order({.id = id, .time = recorder_.now(), .submitted = job.submitted, .earlier = earlier});
+}
+
 void WorkEngine::execute(Job& job, task::TaskContext& context) {
+  if (trace_.is_on()) {
+    record_order(job);
+  }
   if (context.worker().value() != 0) {
     job.call(job);
   } else {
