@@ -20,7 +20,8 @@ TEST(FindTrouble, names_threads_that_wait_for_each_other) {
   schedule.ranks[0].streams[1].others[0] = {0, 2};
   const Sentences sentences = find_trouble(schedule);
   ASSERT_EQ(sentences.size(), 3U);
-  EXPECT_EQ(sentences[1], "rank 0 waits forever: rank 0 computes (operation 3 of stream computes, 0.010 ms into the log)");
+  EXPECT_EQ(sentences[1],
+            "rank 0 waits forever: rank 0 computes (operation 3 of stream computes, 0.010 ms into the log)");
 }
 
 TEST(FindTrouble, names_a_receive_that_nobody_sends) {

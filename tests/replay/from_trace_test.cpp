@@ -293,16 +293,17 @@ trace::RunTrace run_of_two_workers() {
     event.ready = event.start;
     run.ranks[rank].tasks.push_back({thread, event});
   };
-  const auto message = [&](std::uint32_t rank, MessageDirection direction, std::uint32_t sequence, int posted, int end) {
-    run.ranks[rank].messages.push_back({0,
-                                        {.direction = direction,
-                                         .peer = Rank{1 - rank},
-                                         .communicator = 3,
-                                         .sequence = sequence,
-                                         .bytes = 64,
-                                         .posted = nanoseconds{posted},
-                                         .completed = nanoseconds{end}}});
-  };
+  const auto message =
+      [&](std::uint32_t rank, MessageDirection direction, std::uint32_t sequence, int posted, int end) {
+        run.ranks[rank].messages.push_back({0,
+                                            {.direction = direction,
+                                             .peer = Rank{1 - rank},
+                                             .communicator = 3,
+                                             .sequence = sequence,
+                                             .bytes = 64,
+                                             .posted = nanoseconds{posted},
+                                             .completed = nanoseconds{end}}});
+      };
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     run.ranks[rank].rank = Rank{rank};
     run.ranks[rank].rank_count = 2;

@@ -168,8 +168,7 @@ Schedule aggregated(const Schedule& schedule) {
   for (std::size_t rank = 0; rank < result.ranks.size(); ++rank) {
     std::vector<std::vector<std::uint32_t>> numbers;
     for (std::size_t stream = 0; stream < result.ranks[rank].streams.size(); ++stream) {
-      numbers.push_back(
-          leave_out(result.ranks[rank].streams[stream], is_kept[rank][stream], stands_for[rank][stream]));
+      numbers.push_back(leave_out(result.ranks[rank].streams[stream], is_kept[rank][stream], stands_for[rank][stream]));
     }
     detail::renumber_points(result.ranks[rank], numbers);
   }

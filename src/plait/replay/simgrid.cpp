@@ -68,10 +68,9 @@ class StreamsInOne {
     }
     const Operation& operation = stream.operations[next];
     if (operation.action == Action::after) {
-      return std::ranges::all_of(std::span{stream.others}.subspan(operation.first, operation.count),
-                                 [&](const StreamPoint& point) {
-                                   return has_begun({rank, point.stream, point.operation});
-                                 });
+      return std::ranges::all_of(
+          std::span{stream.others}.subspan(operation.first, operation.count),
+          [&](const StreamPoint& point) { return has_begun({rank, point.stream, point.operation}); });
     }
     return operation.action != Action::wait ||
            std::ranges::all_of(std::span{stream.waited}.subspan(operation.first, operation.count),

@@ -29,14 +29,15 @@ struct RunNode {
 
   NodeRole role = NodeRole::join;
   bool leads_to_send = false;
-  bool is_spawned = false;
+  bool is_spawned = false;  ///< By a task that gave it no cost: the newest is the next.
   std::uint32_t rank = 0;
   std::uint32_t worker = 0;  ///< Of its rank: the one that executed it in the trace.
   std::uint32_t step = 0;
-  std::uint32_t kind = none;      ///< Index in `TaskRun::kinds`.
-  std::uint32_t identity = none;  ///< Of a task of a graph: the same in all its runs.
-  std::uint32_t earlier = 0;      ///< Nodes that must end first; a task that spawns it is one.
-  float weight_ns = 0;            ///< Longest path to the end; of a flow's task: its priority.
+  std::uint32_t kind = none;       ///< Index in `TaskRun::kinds`.
+  std::uint32_t identity = none;   ///< Of a task of a graph: the same in all its runs.
+  std::uint32_t continues = none;  ///< The execution of the same task before this one.
+  std::uint32_t earlier = 0;       ///< Nodes that must end first; a task that spawns it is one.
+  float weight_ns = 0;             ///< Longest path to the end; of a flow's task: its priority.
   nanoseconds took{};
   nanoseconds stolen{};  ///< Of it: what messages that moved meanwhile took of the processor.
   nanoseconds lag{};     ///< From its last known cause until it was ready, if the trace does not explain it.

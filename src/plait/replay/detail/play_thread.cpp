@@ -66,15 +66,18 @@ class PlayThread {
       bool has_moved = false;
       for (Place& place : places) {
         has_moved = advance(place) || has_moved;
-        state_.at[place.stream].store(place.next, std::memory_order_release);  // with acquire in has_followed()
+        const std::uint32_t computing = is_computing(place) ? 1 : 0;
+        state_.at[place.stream].store(place.next - computing, std::memory_order_release);  // acquire in has_followed()
       }
-      std::erase_if(places, [&](const Place& place) { return place.next == stream_of(place).operations.size(); });
+      std::erase_if(places, [&](const Place& place) {
+        return place.next == stream_of(place).operations.size() && !is_computing(place);
+      });
       const bool has_time = std::ranges::none_of(places, [](const Place& place) { return place.is_waiting; });
-      const bool is_computing = has_time && state_.options.computing == Computing::keep && state_.options.rate == 0;
+      const bool is_busy = has_time && state_.options.computing == Computing::keep && state_.options.rate == 0;
       if (has_moved) {
         state_.note_motion();
         backoff.reset();
-      } else if (!is_computing && !poll(tests_a_poll)) {
+      } else if (!is_busy && !poll(tests_a_poll)) {
         backoff.pause();
       }
     }
@@ -129,6 +132,7 @@ class PlayThread {
   };
 
   [[nodiscard]] nanoseconds now() const { return recorder_.now(); }
+  [[nodiscard]] bool is_computing(const Place& place) const { return now() < place.busy_until; }
   [[nodiscard]] const Stream& stream_of(const Place& place) const { return state_.part.schedule.streams[place.stream]; }
   [[nodiscard]] nanoseconds scaled(nanoseconds time) const {
     const double rate = state_.options.rate;
@@ -183,7 +187,7 @@ class PlayThread {
   }
 
   bool advance(Place& place) {
-    if (place.next == stream_of(place).operations.size() || now() < place.busy_until) {
+    if (place.next == stream_of(place).operations.size() || is_computing(place)) {
       return false;
     }
     const Operation& operation = stream_of(place).operations[place.next];

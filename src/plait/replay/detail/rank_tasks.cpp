@@ -177,6 +177,7 @@ void RankTasks::continue_and_spawn() {
   for (const auto& [id, list] : of_id_) {
     for (std::size_t i = 1; i < list.size(); ++i) {
       builder_.order(executions_[list[i - 1]].out(), executions_[list[i]].node);
+      builder_[executions_[list[i]].node].continues = executions_[list[i - 1]].node;
     }
   }
 }
@@ -191,7 +192,8 @@ const Execution* RankTasks::last_before(std::uint64_t id, nanoseconds at) const 
   if (found == of_id_.end()) {
     return nullptr;
   }
-  const auto after = std::ranges::upper_bound(found->second, at, {}, [this](std::uint32_t i) { return executions_[i].end; });
+  const auto after =
+      std::ranges::upper_bound(found->second, at, {}, [this](std::uint32_t i) { return executions_[i].end; });
   return after == found->second.begin() ? nullptr : &executions_[*(after - 1)];
 }
 
@@ -309,7 +311,8 @@ void RankTasks::order_recorded() {
       continue;  // of another step
     }
     const nanoseconds at = since_origin(task.time);
-    const auto later = std::ranges::lower_bound(found->second, at, {}, [this](std::uint32_t i) { return executions_[i].end; });
+    const auto later =
+        std::ranges::lower_bound(found->second, at, {}, [this](std::uint32_t i) { return executions_[i].end; });
     if (later == found->second.end()) {
       continue;
     }

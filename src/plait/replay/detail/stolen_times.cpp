@@ -10,10 +10,12 @@ namespace {
 
 /// Fewer tasks with or without messages show nothing.
 constexpr std::size_t tasks_min = 10;
-/// Longer tasks, in units of the median, were interrupted by something else.
+/// Longer tasks, in units of the median, were interrupted.
 constexpr double length_max = 5;
 /// What the mean length of a task that is met at a random time may be, in units of the mean length.
 constexpr double unequal_max = 1.25;
+/// A copy is faster, also into memory that was never touched: whatever took longer was something else.
+constexpr double ns_per_byte_max = 2;
 /// Of the time of a task.
 constexpr double stolen_max = 0.8;
 
@@ -70,18 +72,22 @@ Excess excess_of(const TaskRun& run, const std::vector<Loaded>& tasks) {
   const double longest = length_max * *middle;
   double sum = 0;
   double squares = 0;
+  double interrupted = 0;
   for (const double time : without) {
-    sum += std::min(time, longest);
-    squares += std::min(time, longest) * std::min(time, longest);
+    const double usual = std::min(time, longest);
+    sum += usual;
+    squares += usual * usual;
+    interrupted += time - usual;
   }
+  const auto count = static_cast<double>(without.size());
   const double met = sum > 0 ? squares / sum : 0;  // messages meet longer tasks more often
-  if (met > unequal_max * sum / static_cast<double>(without.size())) {
+  if (met > unequal_max * sum / count) {
     return {};
   }
   Excess excess;
   for (const Loaded& task : tasks) {
     if (task.bytes > 0) {
-      excess.time_ns += std::min(static_cast<double>(run.nodes[task.node].took.count()), longest) - met;
+      excess.time_ns += static_cast<double>(run.nodes[task.node].took.count()) - met - interrupted / count;
       excess.bytes += static_cast<double>(task.bytes);
     }
   }
@@ -110,7 +116,7 @@ void find_stolen_times(TaskRun& run) {
       whole.bytes += excess.bytes;
     }
   }
-  if (whole.time_ns <= 0) {
+  if (whole.time_ns <= 0 || whole.time_ns > ns_per_byte_max * whole.bytes) {
     return;
   }
   run.stolen_ns_per_byte = whole.time_ns / whole.bytes;

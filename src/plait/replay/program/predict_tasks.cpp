@@ -94,18 +94,19 @@ void apply_faster(Question& question, const TaskRun& run, const std::string& tex
   question.options.kind_factor[kind] /= parse_factor(text.substr(at + 1)).value();
 }
 
-/// The time of each kind of task in a step, of all ranks.
+/// The time of each kind of task in a step that has it, of all ranks.
 std::map<std::string, double> times_of_kinds(const TaskRun& run) {
-  std::map<std::string, double> times;
-  std::set<std::uint32_t> steps;
+  std::map<std::string, std::pair<double, std::set<std::uint32_t>>> sums;
   for (const RunNode& node : run.nodes) {
     if (node.role == NodeRole::task) {
-      times[run.kinds[node.kind]] += static_cast<double>(node.took.count());
+      auto& [time, steps] = sums[run.kinds[node.kind]];
+      time += static_cast<double>((node.took - node.stolen).count());
       steps.insert(node.step);
     }
   }
-  for (auto& [kind, time] : times) {
-    time /= static_cast<double>(steps.size());
+  std::map<std::string, double> times;
+  for (const auto& [kind, sum] : sums) {
+    times[kind] = sum.first / static_cast<double>(sum.second.size());
   }
   return times;
 }

@@ -89,9 +89,10 @@ class Engine final : public MessageUser {
   CollectiveRuns collectives_;
   std::vector<StreamState> streams_;
   std::vector<RankState> ranks_;
-  std::vector<Time> done_;  ///< Of each operation; `open` until it has completed, `awaited` when a wait wants it too.
+  std::vector<Time> done_;    ///< Of each operation; `open` until it has completed, `awaited` when a wait wants it too.
   std::vector<Time> passed_;  ///< When each was passed, or `open`; empty if no stream waits for another.
-  std::unordered_multimap<std::uint32_t, std::uint32_t> followers_;  ///< Streams that wait until an operation is passed.
+  std::unordered_multimap<std::uint32_t, std::uint32_t>
+      followers_;  ///< Streams that wait until an operation is passed.
   std::vector<OperationTimes> times_;
   std::vector<std::pair<Time, Time>> ahead_;  ///< Workspace of `begin_wait`.
   Time now_ = 0;

@@ -129,6 +129,9 @@ void TaskEngine::handle(const Event& event) {
 // --- nodes ----------------------------------------------------------------------------------------
 
 Time TaskEngine::duration_of(const RunNode& node) const {
+  if (node.role == NodeRole::program && node.rank > 0 && of_rank_[node.rank] == of_rank_[node.rank - 1]) {
+    return 0;  // all ranks have the same program, which one rank executes once
+  }
   const bool has_factor = node.role == NodeRole::task && node.kind < options_.kind_factor.size();
   const double own = node.role == NodeRole::program ? options_.program_factor
                      : has_factor                   ? options_.kind_factor[node.kind]
