@@ -82,8 +82,8 @@ RankTasks::RankTasks(RunBuilder& builder, const trace::RankTrace& trace, trace::
 
 void RankTasks::add(StepRange steps) {
   add_executions(steps);
-  add_gaps();
   continue_and_spawn();
+  add_gaps();
   order_graphs(steps);
   order_flows(steps);
   order_recorded();
@@ -120,6 +120,7 @@ void RankTasks::add_executions(StepRange steps) {
       of_thread_[one.thread].push_back(i);
     }
     StepOfRank& step = steps_.try_emplace(event.step, StepOfRank{one.start, one.end, {}, {}}).first->second;
+    step.start = std::min(step.start, since_origin(event.ready));
     step.end = std::max(step.end, one.end);
     step.executions.push_back(i);
   }
@@ -130,15 +131,24 @@ std::uint32_t RankTasks::worker_of(std::uint32_t thread) const {
   return worker ? worker.value() : 0;
 }
 
-/// The time of a worker between two of its tasks, if the second was ready before: what the scheduler takes.
+/// The time of a worker between two of its tasks, if the second was ready before: what the scheduler takes. A longer
+/// one of worker 0 in an open run is the program's, which goes on while the run does.
 void RankTasks::add_gaps() {
   for (const auto& executions : of_thread_) {
     nanoseconds last_end{};
+    std::uint32_t last = none;
     for (const std::uint32_t i : executions) {
       const Execution& one = executions_[i];
+      RunNode& node = builder_[one.node];
       const nanoseconds from = std::max(last_end, since_origin(one.event->ready));
-      builder_[one.node].before = std::clamp(one.start - from, nanoseconds{}, gap_max);
+      const bool is_of_open_run = one.event->place == 0 && !node.is_spawned && node.worker == 0;
+      if (is_of_open_run && one.start - from > gap_max && last != none) {
+        program_gaps_.push_back({from, one.start, last});
+      } else {
+        node.before = std::clamp(one.start - from, nanoseconds{}, gap_max);
+      }
       last_end = std::max(last_end, one.end);
+      last = i;
     }
   }
 }
@@ -318,7 +328,9 @@ void RankTasks::order_recorded() {
     }
     const Execution& one = executions_[*later];
     for (const std::uint64_t id : task.earlier) {
-      if (const Execution* const before = last_before(id, one.start); before != nullptr && before->node != one.node) {
+      const Execution* const before = last_before(id, one.start);
+      const bool is_same_run = before != nullptr && before->event->step == one.event->step;  // else the program waited
+      if (is_same_run && before->node != one.node) {
         builder_.order(before->out(), one.node);
       }
     }

@@ -49,6 +49,13 @@ struct Submission {
   nanoseconds at{};
 };
 
+/// A time in which worker 0 executed the program although tasks of an open run were ready.
+struct ProgramGap {
+  nanoseconds from{};
+  nanoseconds until{};
+  std::uint32_t before = RunNode::none;  ///< Index into `RankTasks::executions`: what it executed last.
+};
+
 /// The tasks of one rank as nodes, and what orders them on this rank: graphs, flows, spawning.
 class RankTasks {
  public:
@@ -62,6 +69,7 @@ class RankTasks {
   [[nodiscard]] const std::map<std::uint32_t, StepOfRank>& steps() const noexcept { return steps_; }
   [[nodiscard]] const std::vector<FlowMessage>& flow_messages() const noexcept { return flow_messages_; }
   [[nodiscard]] const std::vector<Submission>& submissions() const noexcept { return submissions_; }
+  [[nodiscard]] const std::vector<ProgramGap>& program_gaps() const noexcept { return program_gaps_; }
   [[nodiscard]] const trace::RankTrace& trace() const noexcept { return trace_; }
   /// A time of this rank since the beginning of the run.
   [[nodiscard]] nanoseconds since_origin(nanoseconds time) const { return clock_.to_rank_zero(time) - origin_; }
@@ -97,6 +105,7 @@ class RankTasks {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> identities_;
   std::vector<FlowMessage> flow_messages_;
   std::vector<Submission> submissions_;
+  std::vector<ProgramGap> program_gaps_;
 };
 
 }  // namespace plait::replay::detail

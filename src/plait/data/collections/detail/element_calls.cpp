@@ -217,6 +217,7 @@ void ElementCalls::call(Element& element, ElementContext& context, WorkerState& 
     element.phase = phase;
     element.next_step = 0;
     element.needed = Element::not_asked;
+    element.recorded_as = 0;  // the program orders phases
   }
   const bool was_erased = element.is_erased;
   const bool has_step = work_.inputs == nullptr && element.next_step < work_.steps && !was_erased;
