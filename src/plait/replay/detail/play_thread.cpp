@@ -48,7 +48,7 @@ class PlayThread {
     while (place.next < stream_of(place).operations.size()) {
       check_stop();
       step_alone(place);
-      state_.at[stream].store(place.next, std::memory_order_release);  // with acquire in has_followed()
+      state_.at[stream].store(place.next, std::memory_order_release);  // with acquire in has_passed()
       state_.note_motion();
     }
     run_polling();
@@ -67,7 +67,7 @@ class PlayThread {
       for (Place& place : places) {
         has_moved = advance(place) || has_moved;
         const std::uint32_t computing = is_computing(place) ? 1 : 0;
-        state_.at[place.stream].store(place.next - computing, std::memory_order_release);  // acquire in has_followed()
+        state_.at[place.stream].store(place.next - computing, std::memory_order_release);  // acquire in has_passed()
       }
       std::erase_if(places, [&](const Place& place) {
         return place.next == stream_of(place).operations.size() && !is_computing(place);
@@ -231,10 +231,8 @@ class PlayThread {
 
   /// Whether the other streams have passed what an operation waits for.
   bool has_followed(const Place& place, const Operation& operation) const {
-    const std::vector<StreamPoint>& others = stream_of(place).others;
-    return std::ranges::all_of(std::span{others}.subspan(operation.first, operation.count), [&](const auto& point) {
-      return state_.at[point.stream].load(std::memory_order_acquire) > point.operation;  // with release in run_alone()
-    });
+    const auto others = std::span{stream_of(place).others}.subspan(operation.first, operation.count);
+    return std::ranges::all_of(others, [this](const StreamPoint& point) { return state_.has_passed(point); });
   }
 
   void wait_for_others(const Place& place, const Operation& operation) {
@@ -546,20 +544,12 @@ std::string name_of(const Roles& roles) {
 }
 
 void begin_repetition(PlayState& state, trace::Recorder& recorder) {
-  for (UnderWay& one : state.operations) {
-    one.stage.store(Stage::not_begun, std::memory_order_relaxed);  // no thread plays yet
-  }
-  for (std::atomic<std::uint32_t>& at : state.at) {
-    at.store(0, std::memory_order_relaxed);  // as above
-  }
+  state.rewind();
   for (std::size_t i = 0; i < function_count; ++i) {
     if (!state.function_texts[i].empty()) {
       state.functions[i] = recorder.name(trace::Role::function, state.function_texts[i]);
     }
   }
-  state.signals.numbers.store(0, std::memory_order_relaxed);            // no thread plays yet
-  state.signals.has_begun_all.store(false, std::memory_order_relaxed);  // no thread plays yet
-  state.orders.clear();
   state.begin = recorder.now();
 }
 
