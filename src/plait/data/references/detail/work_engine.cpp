@@ -13,6 +13,27 @@ namespace {
 
 constexpr int described_max = 20;
 
+/// Returns what a job, in traces `id`, came after: the makers of its values, and the readers of those that it modifies.
+std::vector<std::uint64_t> tasks_before(Job& job, std::uint64_t id) {
+  std::vector<std::uint64_t> earlier;
+  for (const Use& use : job.uses()) {
+    const std::lock_guard lock{use.stage->cell.lock};
+    if (use.stage->made_by != 0) {
+      earlier.push_back(use.stage->made_by);
+    }
+    if (use.mode == Mode::read) {
+      use.stage->read_by.push_back(id);
+    } else if (use.mode == Mode::modify) {
+      earlier.insert(earlier.end(), use.stage->read_by.begin(), use.stage->read_by.end());
+      use.next_stage->made_by = id;
+    }
+  }
+  if (job.result != nullptr) {
+    job.result->made_by = id;  // no other thread sees it before it is made
+  }
+  return earlier;
+}
+
 }  // namespace
 
 void Job::released(const comm::Status& status) noexcept {
@@ -143,32 +164,12 @@ void WorkEngine::message_is_done(Job& job, const comm::Status& status) noexcept 
 
 // ---- running ----
 
-/// Writes what a job came after: the makers of its values, and the readers of those that it modifies.
-void WorkEngine::record_order(Job& job) {
-  const std::uint64_t id = front_.run().id_of(job);
-  std::vector<std::uint64_t> earlier;
-  for (const Use& use : job.uses()) {
-    const std::lock_guard lock{use.stage->cell.lock};
-    if (use.stage->made_by != 0) {
-      earlier.push_back(use.stage->made_by);
-    }
-    if (use.mode == Mode::read) {
-      use.stage->read_by.push_back(id);
-    } else if (use.mode == Mode::modify) {
-      earlier.insert(earlier.end(), use.stage->read_by.begin(), use.stage->read_by.end());
-      use.next_stage->made_by = id;
-    }
-  }
-  if (job.result != nullptr) {
-    job.result->made_by = id;  // no other thread sees it before it is made
-  }
-  const std::lock_guard lock{lock_};
-  trace_.task_order({.id = id, .time = recorder_.now(), .submitted = job.submitted, .earlier = earlier});
-}
-
 void WorkEngine::execute(Job& job, task::TaskContext& context) {
   if (trace_.is_on()) {
-    record_order(job);
+    const std::uint64_t id = front_.run().id_of(job);
+    const std::vector<std::uint64_t> earlier = tasks_before(job, id);
+    const std::lock_guard lock{lock_};
+    trace_.task_order({.id = id, .time = recorder_.now(), .submitted = job.submitted, .earlier = earlier});
   }
   if (context.worker().value() != 0) {
     job.call(job);

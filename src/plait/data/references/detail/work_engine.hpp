@@ -103,7 +103,6 @@ class WorkEngine final : public task::detail::Ending {
 
  private:
   void execute(Job& job, task::TaskContext& context);
-  void record_order(Job& job);
   void throw_if_failed();
   void throw_if_inside_a_body() const;
   void count_in(Job& job);
