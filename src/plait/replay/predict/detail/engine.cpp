@@ -44,7 +44,7 @@ Engine::Engine(const Schedule& schedule, const Platform& platform, const Predict
   }
   done_.assign(operations, open);
   if (std::ranges::any_of(streams_, [](const StreamState& stream) { return !stream.stream->others.empty(); })) {
-    passed_.assign(operations, open);
+    passing_.at.assign(operations, open);
   }
   times_.resize(options.keeps_times ? operations : 0);
 }
@@ -200,12 +200,12 @@ bool Engine::act(StreamState& stream, std::uint32_t index) {
 }
 
 void Engine::pass(StreamState& stream) {
-  if (!passed_.empty()) {
+  if (!passing_.at.empty()) {
     const std::uint32_t number = stream.base + stream.next;
-    passed_[number] = stream.now;
-    const auto [first, last] = followers_.equal_range(number);
+    passing_.at[number] = stream.now;
+    const auto [first, last] = passing_.followers.equal_range(number);
     std::for_each(first, last, [&](const auto& one) { events_.push({stream.now, EventKind::stream, one.second}); });
-    followers_.erase(first, last);
+    passing_.followers.erase(first, last);
   }
   ++stream.next;
 }
@@ -215,8 +215,8 @@ bool Engine::follow(StreamState& stream, std::uint32_t index, const Operation& o
   for (std::uint32_t i = 0; i < operation.count; ++i) {
     const StreamPoint& point = stream.stream->others[operation.first + i];
     const std::uint32_t number = streams_[rank.first_stream + point.stream].base + point.operation;
-    if (passed_[number] == open) {
-      followers_.emplace(number, index);
+    if (passing_.at[number] == open) {
+      passing_.followers.emplace(number, index);
       stream.phase = Phase::following;
       ++rank.waiting;
       if (!rank.pending.empty()) {
@@ -224,7 +224,7 @@ bool Engine::follow(StreamState& stream, std::uint32_t index, const Operation& o
       }
       return false;
     }
-    const Time before = std::exchange(stream.now, std::max(stream.now, passed_[number]));
+    const Time before = std::exchange(stream.now, std::max(stream.now, passing_.at[number]));
     stream.wait += stream.now - before;
   }
   return true;

@@ -53,6 +53,12 @@ class Engine final : public MessageUser {
     std::uint32_t id;
   };
 
+  /// What streams wait for in others.
+  struct Passing {
+    std::vector<Time> at;  ///< When each operation was passed, or `open`; empty if no stream waits for another.
+    std::unordered_multimap<std::uint32_t, std::uint32_t> followers;  ///< Streams that wait until one is passed.
+  };
+
   struct RankState {
     std::uint32_t first_stream = 0;
     std::uint32_t waiting = 0;  ///< Streams that are in a wait.
@@ -89,10 +95,8 @@ class Engine final : public MessageUser {
   CollectiveRuns collectives_;
   std::vector<StreamState> streams_;
   std::vector<RankState> ranks_;
-  std::vector<Time> done_;    ///< Of each operation; `open` until it has completed, `awaited` when a wait wants it too.
-  std::vector<Time> passed_;  ///< When each was passed, or `open`; empty if no stream waits for another.
-  std::unordered_multimap<std::uint32_t, std::uint32_t>
-      followers_;  ///< Streams that wait until an operation is passed.
+  std::vector<Time> done_;  ///< Of each operation; `open` until it has completed, `awaited` when a wait wants it too.
+  Passing passing_;
   std::vector<OperationTimes> times_;
   std::vector<std::pair<Time, Time>> ahead_;  ///< Workspace of `begin_wait`.
   Time now_ = 0;
