@@ -10,6 +10,7 @@
 #include "plait/base/random.hpp"
 #include "plait/replay/synthetic.hpp"
 
+#include "replay/hand_made.hpp"
 #include "replay/random_schedule.hpp"
 
 namespace plait::replay::change_test {
@@ -40,6 +41,19 @@ TEST(Change, drops_computing_and_keeps_all_else) {
     EXPECT_EQ(after.messages, before.messages);
     EXPECT_EQ(after.collectives, before.collectives);
   }
+}
+
+TEST(Change, keeps_what_another_thread_waits_for) {
+  Schedule schedule = two_threads();
+  schedule.ranks[0].streams[0].operations.insert(schedule.ranks[0].streams[0].operations.begin(),
+                                                 {.action = Action::compute, .took = nanoseconds{1}});
+  schedule.ranks[0].streams[1].others[0].operation = 1;
+  scale_compute(schedule, 0);
+  EXPECT_EQ(schedule.ranks[0].streams[0].operations.size(), 2U) << "one is left, and the wait";
+  EXPECT_EQ(schedule.ranks[0].streams[1].others[0].operation, 0U);
+  const auto result = carry_out(schedule);
+  EXPECT_TRUE(result.is_finished) << result.stuck;
+  EXPECT_EQ(result.computed, nanoseconds{});
 }
 
 TEST(Change, aggregates_all_messages_of_a_step_to_one_a_pair) {

@@ -14,6 +14,16 @@ TEST(FindTrouble, finds_none_in_an_exchange_that_is_whole) {
   EXPECT_EQ(find_trouble(random_exchange(4, 300, 1)), Sentences{});
 }
 
+TEST(FindTrouble, names_threads_that_wait_for_each_other) {
+  EXPECT_EQ(find_trouble(two_threads()), Sentences{});
+  Schedule schedule = two_threads();
+  schedule.ranks[0].streams[1].others[0] = {0, 2};
+  const Sentences sentences = find_trouble(schedule);
+  ASSERT_EQ(sentences.size(), 3U);
+  EXPECT_EQ(sentences[1],
+            "rank 0 waits forever: rank 0 computes (operation 3 of stream computes, 0.010 ms into the log)");
+}
+
 TEST(FindTrouble, names_a_receive_that_nobody_sends) {
   HandMade made{2};
   made.send(0, 1, 7, 100);

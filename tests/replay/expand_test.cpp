@@ -8,6 +8,7 @@
 #include "plait/base/random.hpp"
 #include "plait/replay/detail/stream_builder.hpp"
 
+#include "replay/hand_made.hpp"
 #include "replay/random_schedule.hpp"
 
 namespace plait::replay::expand_test {
@@ -64,6 +65,24 @@ TEST(Expand, gives_each_member_its_share) {
   const auto messages = carry_out(without_collectives(schedule)).messages;
   EXPECT_EQ(messages.at({0, 2, 50}), 1);
   EXPECT_EQ(messages.at({2, 0, 10}), 1);
+}
+
+TEST(Expand, keeps_that_threads_wait_for_each_other) {
+  Schedule schedule = two_threads();
+  for (RankSchedule& rank : schedule.ranks) {
+    std::vector<Operation>& operations = rank.streams[0].operations;
+    operations.insert(operations.begin(),
+                      {.action = Action::collective, .collective = Collective::barrier, .peer = trace::nothing});
+    for (std::uint32_t& waited : rank.streams[0].waited) {
+      ++waited;
+    }
+  }
+  schedule.ranks[0].streams[1].others[0].operation = 1;
+  const Schedule expanded = without_collectives(schedule);
+  const StreamPoint point = expanded.ranks[0].streams[1].others[0];
+  EXPECT_EQ(expanded.ranks[0].streams[point.stream].operations[point.operation].action, Action::compute);
+  const auto result = carry_out(expanded);
+  EXPECT_TRUE(result.is_finished) << result.stuck;
 }
 
 TEST(Expand, keeps_everything_else_of_exchanges_put_together_by_chance) {

@@ -6,6 +6,7 @@
 #include "plait/base/random.hpp"
 #include "plait/replay/synthetic.hpp"
 
+#include "replay/hand_made.hpp"
 #include "replay/random_schedule.hpp"
 
 namespace plait::replay::fold_test {
@@ -29,6 +30,26 @@ TEST(Fold, lets_neighbours_share_a_rank_and_keeps_all_messages) {
   EXPECT_TRUE(result.is_finished) << result.stuck;
   EXPECT_EQ(bytes_sent(result), 3 * 8 * 7 * 100);
   EXPECT_EQ(result.messages.at({0, 0, 100}), 3 * 3 * 2);  // three ranks among themselves
+}
+
+TEST(Fold, keeps_that_threads_wait_for_each_other) {
+  Schedule schedule = two_threads();
+  schedule.ranks.insert(schedule.ranks.begin(), {RankSchedule{}, RankSchedule{}});
+  for (std::size_t i = 0; i < 2; ++i) {
+    schedule.ranks[i].streams.push_back({.name = "nothing"});
+  }
+  for (RankSchedule& rank : schedule.ranks) {
+    for (Stream& stream : rank.streams) {
+      for (Operation& operation : stream.operations) {
+        operation.peer += operation.peer == trace::nothing ? 0 : 2;
+      }
+    }
+  }
+  const Schedule folded = fold(schedule, 1).value();
+  ASSERT_EQ(folded.ranks[0].streams.size(), 5U);
+  EXPECT_EQ(folded.ranks[0].streams[2].others[0].stream, 3U);
+  const auto result = carry_out(folded);
+  EXPECT_TRUE(result.is_finished) << result.stuck;
 }
 
 TEST(Fold, carries_out_exchanges_put_together_by_chance) {

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/replay/check.hpp"
 #include "plait/trace/match_by_order.hpp"
 
 namespace plait::replay::from_trace_test {
@@ -98,6 +99,13 @@ std::string text_of(const Stream& stream) {
         break;
       case Action::collective:
         text += "collective " + std::to_string(static_cast<int>(operation.collective));
+        break;
+      case Action::after:
+        text += "after";
+        for (std::uint32_t i = 0; i < operation.count; ++i) {
+          const StreamPoint point = stream.others[operation.first + i];
+          text += " " + std::to_string(point.stream) + "/" + std::to_string(point.operation);
+        }
         break;
       case Action::wait:
         text += "wait";
@@ -272,6 +280,67 @@ TEST(FromTrace, sends_messages_of_runs_without_calls_at_their_times_and_waits_at
   const Schedule second = schedule_from_run(run, 1).value();
   EXPECT_EQ(text_of(second.ranks[1].streams.at(0)), "receive 0, wait 0");
   EXPECT_EQ(second.ranks[1].streams[0].operations[0].step, 1);
+}
+
+/// Two workers of rank 0: the second computes what is sent; both compute with the answer of rank 1.
+trace::RunTrace run_of_two_workers() {
+  using trace::TaskRole;
+  trace::RunTrace run;
+  run.meta.workers = 2;
+  run.ranks.resize(2);
+  const auto task = [&](std::uint32_t rank, std::uint32_t thread, trace::TaskEvent event) {
+    event.kind = trace::NameId{0};
+    event.ready = event.start;
+    run.ranks[rank].tasks.push_back({thread, event});
+  };
+  const auto message =
+      [&](std::uint32_t rank, MessageDirection direction, std::uint32_t sequence, int posted, int end) {
+        run.ranks[rank].messages.push_back({0,
+                                            {.direction = direction,
+                                             .peer = Rank{1 - rank},
+                                             .communicator = 3,
+                                             .sequence = sequence,
+                                             .bytes = 64,
+                                             .posted = nanoseconds{posted},
+                                             .completed = nanoseconds{end}}});
+      };
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    run.ranks[rank].rank = Rank{rank};
+    run.ranks[rank].rank_count = 2;
+    run.ranks[rank].threads = {{WorkerId{0}, "worker 0"}, {WorkerId{1}, "worker 1"}};
+    run.ranks[rank].graph_runs = {{.graph = 1, .step = 0, .start = nanoseconds{0}, .active = 5}};
+  }
+  const auto time = [](int value) { return nanoseconds{value}; };
+  const std::uint64_t to_one = trace::message_object(Rank{1}, 1);
+  const std::uint64_t from_one = trace::message_object(Rank{1}, 2);
+  task(0, 1, {.start = time(0), .end = time(40), .id = 1, .place = 1});
+  task(0, 1, {.role = TaskRole::send, .object = to_one, .start = time(40), .end = time(50), .id = 2, .place = 2});
+  task(0, 0, {.role = TaskRole::receive, .object = from_one, .start = time(0), .end = time(90), .id = 3, .place = 3});
+  task(0, 0, {.start = time(90), .end = time(100), .id = 4, .place = 4});
+  task(0, 1, {.start = time(90), .end = time(120), .id = 5, .place = 5});
+  run.ranks[0].dependencies = {{1, 1, 2}, {1, 3, 4}, {1, 3, 5}, {1, 1, 4}};
+  message(0, MessageDirection::sent, 1, 40, 50);
+  message(0, MessageDirection::received, 2, 0, 90);
+  const std::uint64_t from_zero = trace::message_object(Rank{0}, 1);
+  const std::uint64_t to_zero = trace::message_object(Rank{0}, 2);
+  task(1, 0, {.role = TaskRole::receive, .object = from_zero, .start = time(0), .end = time(50), .id = 1, .place = 1});
+  task(1, 1, {.start = time(50), .end = time(70), .id = 2, .place = 2});
+  task(1, 1, {.role = TaskRole::send, .object = to_zero, .start = time(70), .end = time(80), .id = 3, .place = 3});
+  task(1, 0, {.start = time(0), .end = time(5), .id = 4, .place = 4});
+  run.ranks[1].dependencies = {{1, 1, 2}, {1, 2, 3}};
+  message(1, MessageDirection::received, 1, 0, 50);
+  message(1, MessageDirection::sent, 2, 70, 80);
+  return run;
+}
+
+TEST(FromTrace, makes_each_worker_a_stream_that_waits_for_tasks_of_the_others) {
+  const Schedule schedule = schedule_from_run(run_of_two_workers()).value();
+  ASSERT_EQ(schedule.ranks[0].streams.size(), 2U);
+  EXPECT_EQ(text_of(schedule.ranks[0].streams[1]), "compute 40, send 1, after 0/1, compute 30, wait 1")
+      << "the answer is waited for by the other, and the send at the end";
+  EXPECT_EQ(text_of(schedule.ranks[0].streams[0]), "receive 1, wait 0, after 1/0, compute 10");
+  EXPECT_EQ(text_of(schedule.ranks[1].streams[1]), "receive 0, wait 0, compute 20, send 0, wait 3");
+  EXPECT_EQ(find_trouble(schedule), std::vector<std::string>{});
 }
 
 TEST(FromTrace, says_which_steps_there_are) {

@@ -15,6 +15,7 @@
 #include "plait/replay/expand.hpp"
 #include "plait/replay/synthetic.hpp"
 
+#include "replay/hand_made.hpp"
 #include "replay/random_schedule.hpp"
 
 namespace plait::replay::goal_test {
@@ -118,6 +119,14 @@ Executed execute(const std::vector<std::map<std::string, GoalOperation>>& ranks)
     }
   }
   return result;
+}
+
+TEST(Goal, has_threads_wait_for_each_other) {
+  const auto ranks = parse(goal_of(two_threads()));
+  EXPECT_EQ(execute(ranks).left, 0U);
+  // Labels of rank 0: l1 computes, l2 waits, l3 computes; l4 waits, l5 sends, l6 receives, l7 ends both.
+  EXPECT_EQ(ranks[0].at("l2").after, (std::vector<std::string>{"l1", "l7"}));
+  EXPECT_EQ(ranks[0].at("l4").after, std::vector<std::string>{"l1"});
 }
 
 TEST(Goal, writes_computing_messages_and_what_requires_what) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -53,6 +54,42 @@ class HandMade {
  private:
   Schedule schedule_;
 };
+
+/// Two threads of rank 0: the second sends what the first has computed in 5 us. The first goes on for 2 us when the
+/// second has the answer of rank 1.
+inline Schedule two_threads() {
+  using std::chrono::microseconds;
+  Schedule schedule;
+  schedule.ranks.resize(2);
+  const auto add = [&](std::uint32_t rank, Stream stream) {
+    for (std::size_t i = 0; i < stream.operations.size(); ++i) {
+      stream.operations[i].at = microseconds{5 * i};
+    }
+    schedule.ranks[rank].streams.push_back(std::move(stream));
+  };
+  add(0,
+      {.name = "computes",
+       .operations = {{.action = Action::compute, .took = microseconds{5}},
+                      {.action = Action::after, .count = 1},
+                      {.action = Action::compute, .took = microseconds{2}}},
+       .others = {{1, 3}}});
+  add(0,
+      {.name = "exchanges",
+       .operations = {{.action = Action::after, .count = 1},
+                      {.action = Action::send, .peer = 1, .tag = 4, .bytes = 100},
+                      {.action = Action::receive, .peer = 1, .tag = 5, .bytes = 100},
+                      {.action = Action::wait, .count = 2}},
+       .waited = {1, 2},
+       .others = {{0, 0}}});
+  add(1,
+      {.name = "answers",
+       .operations = {{.action = Action::receive, .peer = 0, .tag = 4, .bytes = 100},
+                      {.action = Action::wait, .count = 1},
+                      {.action = Action::send, .peer = 0, .tag = 5, .bytes = 100},
+                      {.action = Action::wait, .first = 1, .count = 1}},
+       .waited = {0, 2}});
+  return schedule;
+}
 
 /// Messages of any size, empty ones too, between any two ranks, the same one too, in rounds of 20, after which each
 /// rank waits for its own. One of six is in a communicator of the even ranks.

@@ -43,6 +43,23 @@ TEST(Player, does_everything_in_logged_order) {
   EXPECT_EQ(played.calls.at("wait").size(), 1U);
 }
 
+TEST(Player, lets_a_thread_wait_for_another) {
+  Schedule schedule = two_threads();
+  schedule.ranks.pop_back();
+  for (Operation& operation : schedule.ranks[0].streams[1].operations) {
+    operation.peer = operation.action == Action::send || operation.action == Action::receive ? 0 : operation.peer;
+    operation.tag = 4;
+  }
+  schedule.ranks[0].streams[0].operations[0].took = std::chrono::milliseconds{3};
+  schedule.ranks[0].streams[0].operations[2].took = std::chrono::milliseconds{2};
+  for (const PlayOptions& options : {PlayOptions{}, PlayOptions{.threads = {}}}) {
+    EchoBackend backend;
+    const Played played = play(schedule, backend, options);
+    EXPECT_GE(played.end - played.begin, nanoseconds{std::chrono::milliseconds{5}}) << "one after the other";
+    EXPECT_EQ(played.messages, 2U);
+  }
+}
+
 TEST(Player, keeps_computing_or_drops_it) {
   HandMade made{1};
   made.add(0, {.action = Action::compute, .took = std::chrono::milliseconds{3}});

@@ -89,6 +89,14 @@ class PlainModel {
           }
         }
         break;
+      case Action::after:
+        for (std::uint32_t i = 0; i < operation.count; ++i) {
+          const StreamPoint point = stream.others.at(operation.first + i);
+          if (next_.at(rank).at(point.stream) <= point.operation) {
+            return false;
+          }
+        }
+        break;
     }
     ++next;
     return true;

@@ -13,6 +13,7 @@
 #include "plait/replay/synthetic.hpp"
 #include "plait/testing/temporary_folder.hpp"
 
+#include "replay/hand_made.hpp"
 #include "replay/random_schedule.hpp"
 
 namespace plait::replay::simgrid_test {
@@ -75,6 +76,13 @@ TEST(Simgrid, writes_a_file_a_rank_and_what_it_takes_to_run_them) {
   EXPECT_EQ(text_of(folder.path() / "trace.txt"), "rank-0000.ti\nrank-0001.ti\nrank-0002.ti\n");
   EXPECT_EQ(text_of(folder.path() / "hosts.txt"), "host-0\nhost-0\nhost-1\n");
   EXPECT_NE(text_of(folder.path() / "platform.xml").find("radical=\"0-1\""), std::string::npos);
+}
+
+TEST(Simgrid, merges_threads_in_the_order_in_which_they_wait_for_each_other) {
+  const test::TemporaryFolder folder;
+  EXPECT_EQ(write_simgrid(two_threads(), platform_of(1000, 1), folder.path()).size(), 1U);
+  EXPECT_EQ(text_of(folder.path() / "rank-0000.ti"),
+            "0 init\n0 compute 5000\n0 isend 1 0 100 6\n0 irecv 1 0 100 6\n0 waitall 2\n0 compute 2000\n0 finalize\n");
 }
 
 TEST(Simgrid, says_that_several_threads_become_one) {

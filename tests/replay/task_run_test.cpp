@@ -137,6 +137,70 @@ TEST(TasksOfRun, the_next_run_of_a_graph_waits_for_the_one_before_and_for_the_pr
   EXPECT_EQ(total(run, {.program_factor = 0.5}), us(45));
 }
 
+TEST(TasksOfRun, executions_come_after_those_that_were_recorded_before_them) {
+  RecordedTasks recorded{1};
+  // An element takes what two others have sent; the first of them goes on later.
+  recorded.task(0, {.id = 1, .ready = 0, .start = 0, .end = 10});
+  recorded.task(0, {.id = 2, .ready = 0, .start = 10, .end = 20});
+  recorded.task(0, {.id = 3, .ready = 0, .start = 20, .end = 30});
+  recorded.task(0, {.id = 3, .ready = 30, .start = 30, .end = 35});
+  recorded.task(0, {.id = 1, .ready = 35, .start = 35, .end = 40});
+  recorded.trace().ranks[0].task_orders = {{3, us(34), {}, {1, 2, 99}}, {1, us(38), {}, {3}}};
+  const TaskRun run = recorded.get();
+  EXPECT_TRUE(waits_for(run, node_at(run, 30), node_at(run, 0)));
+  EXPECT_TRUE(waits_for(run, node_at(run, 30), node_at(run, 10)));
+  EXPECT_FALSE(waits_for(run, node_at(run, 20), node_at(run, 10)));
+  EXPECT_FALSE(waits_for(run, node_at(run, 30), node_at(run, 35))) << "that execution was later";
+  EXPECT_EQ(total(run, {.workers = 2}), us(30));
+}
+
+TEST(TasksOfRun, deferred_tasks_start_after_the_program_submits_them) {
+  RecordedTasks recorded{1};
+  recorded.task(0, {.id = 1, .ready = 0, .start = 0, .end = 10});
+  recorded.task(0, {.id = 2, .ready = 15, .start = 15, .end = 20});
+  recorded.trace().ranks[0].task_orders = {{1, us(5), us(0), {}}, {2, us(16), us(15), {1}}};
+  const TaskRun run = recorded.get();
+  EXPECT_EQ(total(run), us(20));
+  EXPECT_EQ(total(run, {.kind_factor = {0.5}}), nanoseconds{12'500}) << "5 us of the program are between them";
+}
+
+/// A task spawns three, which run in this order.
+TaskRun run_with_spawned(const std::vector<std::uint64_t>& order) {
+  RecordedTasks recorded{1};
+  recorded.graph(0, {TaskRole::compute}, {});
+  recorded.graph_run(0, 0, 0);
+  recorded.task(0, {.id = 1, .ready = 0, .start = 0, .end = 10, .place = 1});
+  int start = 10;
+  for (const std::uint64_t id : order) {
+    const int ready = static_cast<int>(id);
+    recorded.task(0, {.id = id, .ready = ready, .start = start, .end = start + ready, .released_by = 1});
+    start += ready;
+  }
+  return recorded.get();
+}
+
+TEST(TasksOfRun, spawned_tasks_that_did_not_run_newest_first_keep_their_order) {
+  const TaskRun ordered = run_with_spawned({2, 7, 5});
+  EXPECT_FALSE(ordered.nodes[node_at(ordered, 10)].is_spawned);
+  const TaskPrediction prediction = predict_tasks(ordered, {}, {.keeps_times = true}).value();
+  for (const RunNode& node : ordered.nodes) {
+    const auto index = static_cast<std::size_t>(&node - ordered.nodes.data());
+    EXPECT_TRUE(node.role != NodeRole::task || prediction.nodes[index].start == node.start);
+  }
+  const TaskRun newest_first = run_with_spawned({7, 5, 2});
+  EXPECT_TRUE(newest_first.nodes[node_at(newest_first, 10)].is_spawned);
+}
+
+TEST(TasksOfRun, the_program_goes_on_beside_an_open_run) {
+  RecordedTasks recorded{1};
+  recorded.task(0, {.id = 1, .ready = 0, .start = 0, .end = 10});
+  recorded.task(0, {.id = 2, .ready = 0, .start = 250, .end = 260});
+  const TaskRun run = recorded.get();
+  EXPECT_EQ(total(run), us(260));
+  EXPECT_EQ(total(run, {.program_factor = 0.5}), us(140));
+  EXPECT_EQ(total(run, {.workers = 2}), us(250)) << "the other worker has the second task at once";
+}
+
 TEST(TasksOfRun, what_waits_for_a_task_waits_for_those_that_it_has_spawned) {
   RecordedTasks recorded{1};
   recorded.graph(0, {TaskRole::compute, TaskRole::compute}, {{1, 1, 2}});

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/data/collections/collection.hpp"
 #include "plait/data/references/work.hpp"
 #include "plait/testing/run_program.hpp"
 #include "plait/testing/temporary_folder.hpp"
@@ -97,6 +98,65 @@ TEST(Runtime, leaves_a_trace_of_tasks_messages_and_what_ran) {
     }
     EXPECT_EQ(std::ranges::count_if(rank.messages, [](const auto& m) { return m.event.communicator == 0; }), 4);
   }
+}
+
+/// The kinds of the tasks that an execution of a task of `kind` came after.
+std::vector<std::string> kinds_before(const trace::RankTrace& rank, const std::string& kind) {
+  std::map<std::uint64_t, std::string> kinds;
+  for (const auto& [thread, task] : rank.tasks) {
+    kinds[task.id] = rank.name(trace::Role::task, task.kind);
+  }
+  std::vector<std::string> found;
+  for (const trace::TaskOrder& order : rank.task_orders) {
+    for (const std::uint64_t earlier : order.earlier) {
+      if (kinds[order.id] == kind) {
+        found.push_back(kinds[earlier]);
+      }
+    }
+  }
+  return found;
+}
+
+TEST(Runtime, leaves_what_deferred_tasks_came_after) {
+  const test::TemporaryFolder folder;
+  plait::test::run_program({.ranks = 1}, {.trace_folder = folder.path() / "run"}, [](Runtime& runtime) {
+    data::Work work{runtime};
+    data::Ref<int> value = work(work.kind("make"), [] { return 1; });
+    auto seen = work(work.kind("read"), [](const int& now) { return now; }, value.read());
+    value = work(work.kind("change"), [](int& now) { ++now; }, std::move(value));
+    EXPECT_EQ(work.take(std::move(seen)), 1);
+    EXPECT_EQ(work.take(std::move(value)), 2);
+    work.wait();
+  });
+  const trace::RankTrace rank = trace::read_run(folder.path() / "run").value().ranks[0];
+  EXPECT_EQ(kinds_before(rank, "make"), std::vector<std::string>{});
+  EXPECT_EQ(kinds_before(rank, "read"), std::vector<std::string>{"make"});
+  EXPECT_EQ(kinds_before(rank, "change"), (std::vector<std::string>{"make", "read"}));
+  EXPECT_TRUE(std::ranges::all_of(rank.task_orders, [](const auto& order) { return order.submitted > nanoseconds{}; }));
+}
+
+struct Neighbour {
+  std::uint64_t taken = 0;
+  void take(std::uint64_t value) { taken += value; }
+};
+
+TEST(Runtime, leaves_what_elements_came_after) {
+  const test::TemporaryFolder folder;
+  plait::test::run_program({.ranks = 1}, {.trace_folder = folder.path() / "run"}, [](Runtime& runtime) {
+    data::Collection<Neighbour> line{runtime, data::Shape{3}, [](data::ElementId, data::Index) { return Neighbour{}; }};
+    // The first two send to the next, which has its own step to do; the last one to the first, which runs once more.
+    line.each([](Neighbour&, data::ElementContext& context) {
+      context.send<&Neighbour::take>(data::ElementId{(context.id().value() + 1) % 3}, std::uint64_t{1});
+    });
+  });
+  const trace::RankTrace rank = trace::read_run(folder.path() / "run").value().ranks[0];
+  ASSERT_EQ(rank.tasks.size(), 4U);
+  ASSERT_EQ(rank.task_orders.size(), 1U) << "only that is ordered";
+  const trace::TaskEvent& again = rank.tasks.back().event;
+  EXPECT_EQ(rank.task_orders[0].id, again.id);
+  EXPECT_EQ(rank.task_orders[0].earlier, std::vector<std::uint64_t>{rank.tasks[2].event.id});
+  EXPECT_GE(rank.task_orders[0].time, again.start);
+  EXPECT_LE(rank.task_orders[0].time, again.end);
 }
 
 TEST(Runtime, leaves_its_graphs_in_the_trace_once_and_again_after_a_change) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -23,17 +24,11 @@ std::uint64_t scaled(std::uint64_t bytes, double factor) {
   return bytes > 0 && factor > 0 ? std::max<std::uint64_t>(result, 1) : result;
 }
 
-template <class Change>
-void for_each_stream(Schedule& schedule, const Change& change) {
-  for (RankSchedule& rank : schedule.ranks) {
-    for (Stream& stream : rank.streams) {
-      change(stream);
-    }
-  }
-}
-
-/// Removes the operations that are not kept. A wait for operation i becomes one for `stands_for[i]`.
-void leave_out(Stream& stream, const std::vector<bool>& is_kept, const std::vector<std::uint32_t>& stands_for) {
+/// Removes the operations that are not kept. A wait for operation i becomes one for `stands_for[i]`. Returns the new
+/// number of each.
+std::vector<std::uint32_t> leave_out(Stream& stream,
+                                     const std::vector<bool>& is_kept,
+                                     const std::vector<std::uint32_t>& stands_for) {
   std::vector<std::uint32_t> number(stream.operations.size(), gone);
   std::vector<Operation> operations;
   std::vector<std::uint32_t> waited;
@@ -63,16 +58,17 @@ void leave_out(Stream& stream, const std::vector<bool>& is_kept, const std::vect
   }
   stream.operations = std::move(operations);
   stream.waited = std::move(waited);
+  return number;
 }
 
-/// Returns the number of waits before each operation of a stream.
+/// Returns the number of waits, also for other streams, before each operation of a stream.
 std::vector<std::uint32_t> waits_before(const Stream& stream) {
   std::vector<std::uint32_t> counts;
   counts.reserve(stream.operations.size());
   std::uint32_t count = 0;
   for (const Operation& operation : stream.operations) {
     counts.push_back(count);
-    count += operation.action == Action::wait ? 1 : 0;
+    count += operation.action == Action::wait || operation.action == Action::after ? 1 : 0;
   }
   return counts;
 }
@@ -92,30 +88,43 @@ std::vector<std::uint32_t> themselves(const Stream& stream) {
 
 void scale_bytes(Schedule& schedule, double factor) {
   expect(factor >= 0, "sizes cannot be negative");
-  for_each_stream(schedule, [&](Stream& stream) {
-    for (Operation& operation : stream.operations) {
-      operation.bytes = scaled(operation.bytes, factor);
-      operation.bytes_got = scaled(operation.bytes_got, factor);
+  for (RankSchedule& rank : schedule.ranks) {
+    for (Stream& stream : rank.streams) {
+      for (Operation& operation : stream.operations) {
+        operation.bytes = scaled(operation.bytes, factor);
+        operation.bytes_got = scaled(operation.bytes_got, factor);
+      }
+      for (std::uint64_t& share : stream.shares) {
+        share = scaled(share, factor);
+      }
     }
-    for (std::uint64_t& share : stream.shares) {
-      share = scaled(share, factor);
-    }
-  });
+  }
 }
 
 void scale_compute(Schedule& schedule, double factor) {
   expect(factor >= 0, "times cannot be negative");
-  for_each_stream(schedule, [&](Stream& stream) {
-    std::vector<bool> is_kept = all_kept(stream);
-    for (std::size_t i = 0; i < stream.operations.size(); ++i) {
-      Operation& operation = stream.operations[i];
-      if (operation.action == Action::compute) {
-        operation.took = nanoseconds{std::llround(static_cast<double>(operation.took.count()) * factor)};
-        is_kept[i] = operation.took > nanoseconds{};
+  for (RankSchedule& rank : schedule.ranks) {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> awaited;  // by other streams
+    for (const Stream& stream : rank.streams) {
+      for (const StreamPoint& point : stream.others) {
+        awaited.emplace(point.stream, point.operation);
       }
     }
-    leave_out(stream, is_kept, themselves(stream));
-  });
+    std::vector<std::vector<std::uint32_t>> numbers;
+    for (std::uint32_t number = 0; number < rank.streams.size(); ++number) {
+      Stream& stream = rank.streams[number];
+      std::vector<bool> is_kept = all_kept(stream);
+      for (std::uint32_t i = 0; i < stream.operations.size(); ++i) {
+        Operation& operation = stream.operations[i];
+        if (operation.action == Action::compute) {
+          operation.took = nanoseconds{std::llround(static_cast<double>(operation.took.count()) * factor)};
+          is_kept[i] = operation.took > nanoseconds{} || awaited.contains({number, i});
+        }
+      }
+      numbers.push_back(leave_out(stream, is_kept, themselves(stream)));
+    }
+    detail::renumber_points(rank, numbers);
+  }
 }
 
 Schedule aggregated(const Schedule& schedule) {
@@ -157,9 +166,11 @@ Schedule aggregated(const Schedule& schedule) {
     }
   }
   for (std::size_t rank = 0; rank < result.ranks.size(); ++rank) {
+    std::vector<std::vector<std::uint32_t>> numbers;
     for (std::size_t stream = 0; stream < result.ranks[rank].streams.size(); ++stream) {
-      leave_out(result.ranks[rank].streams[stream], is_kept[rank][stream], stands_for[rank][stream]);
+      numbers.push_back(leave_out(result.ranks[rank].streams[stream], is_kept[rank][stream], stands_for[rank][stream]));
     }
+    detail::renumber_points(result.ranks[rank], numbers);
   }
   return result;
 }

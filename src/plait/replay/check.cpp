@@ -167,9 +167,15 @@ class Check {
     }
   }
 
-  /// The operation that the wait at `place` still waits for.
+  /// The operation that the one at `place` still waits for.
   [[nodiscard]] std::optional<Place> blocked_at(const Place& place) const {
     const Operation& operation = at(place);
+    for (std::uint32_t i = 0; operation.action == Action::after && i < operation.count; ++i) {
+      const StreamPoint point = stream_at(schedule_, place).others[operation.first + i];
+      if (const Place other{place.rank, point.stream, point.operation}; !has_begun(other)) {
+        return other;
+      }
+    }
     for (std::uint32_t i = 0; operation.action == Action::wait && i < operation.count; ++i) {
       const Place waited{place.rank, place.stream, stream_at(schedule_, place).waited[operation.first + i]};
       if (!has_ended(waited)) {
@@ -229,7 +235,12 @@ std::string describe(const Operation& operation, std::uint32_t rank, const Strea
                          operation.communicator,
                          place);
     default:
-      return fmt::format("rank {} {} {}", rank, operation.action == Action::wait ? "waits" : "computes", place);
+      return fmt::format("rank {} {} {}",
+                         rank,
+                         operation.action == Action::wait    ? "waits"
+                         : operation.action == Action::after ? "waits for another thread"
+                                                             : "computes",
+                         place);
   }
 }
 

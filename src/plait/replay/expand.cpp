@@ -52,9 +52,11 @@ class Expansion {
     expanded.ranks.resize(schedule_.ranks.size());
     for (std::uint32_t rank = 0; rank < schedule_.ranks.size(); ++rank) {
       expanded.ranks[rank].streams.resize(schedule_.ranks[rank].streams.size());
+      std::vector<std::vector<std::uint32_t>> numbers;
       for (std::uint32_t stream = 0; stream < expanded.ranks[rank].streams.size(); ++stream) {
-        expand_stream(rank, stream, expanded.ranks[rank].streams[stream]);
+        numbers.push_back(expand_stream(rank, stream, expanded.ranks[rank].streams[stream]));
       }
+      detail::renumber_points(expanded.ranks[rank], numbers);
     }
     return expanded;
   }
@@ -122,10 +124,13 @@ class Expansion {
     return divides ? operation.bytes / entered.size() : operation.bytes;
   }
 
-  void expand_stream(std::uint32_t rank, std::uint32_t index, Stream& into) {
+  /// Returns, for each operation, the number of the last one that is in its place or before it.
+  std::vector<std::uint32_t> expand_stream(std::uint32_t rank, std::uint32_t index, Stream& into) {
     const Stream& stream = schedule_.ranks[rank].streams[index];
     into.name = stream.name;
+    into.others = stream.others;
     std::vector<std::vector<std::uint32_t>> became(stream.operations.size());  // what replaces each operation
+    std::vector<std::uint32_t> last;
     const auto wait_for = [&](std::span<const std::uint32_t> operations, Operation wait) {
       wait.action = Action::wait;
       wait.first = static_cast<std::uint32_t>(into.waited.size());
@@ -137,9 +142,7 @@ class Expansion {
       const Operation& operation = stream.operations[i];
       if (operation.action == Action::collective) {
         expand_collective({rank, index, i}, into, became[i], wait_for);
-        continue;
-      }
-      if (operation.action == Action::wait) {
+      } else if (operation.action == Action::wait) {
         std::vector<std::uint32_t> operations;
         for (const std::uint32_t waited : std::span{stream.waited}.subspan(operation.first, operation.count)) {
           operations.insert(operations.end(), became[waited].begin(), became[waited].end());
@@ -149,11 +152,13 @@ class Expansion {
         } else {
           wait_for(operations, operation);
         }
-        continue;
+      } else {
+        became[i] = {static_cast<std::uint32_t>(into.operations.size())};
+        into.operations.push_back(operation);
       }
-      became[i] = {static_cast<std::uint32_t>(into.operations.size())};
-      into.operations.push_back(operation);
+      last.push_back(into.operations.empty() ? 0 : static_cast<std::uint32_t>(into.operations.size() - 1));
     }
+    return last;
   }
 
   /// Adds a member's messages of a collective, and a wait after each round but the last, which is left in `begun`.

@@ -54,6 +54,9 @@ Result<Schedule> fold(const Schedule& schedule, std::uint32_t ranks) {
       for (Operation& operation : stream.operations) {
         operation.peer = operation.peer == trace::nothing ? trace::nothing : target(operation.peer);
       }
+      for (StreamPoint& point : stream.others) {
+        point.stream += first_stream[rank];
+      }
       stream.name = fmt::format("{} {}", rank, stream.name);
       streams.push_back(std::move(stream));
     }

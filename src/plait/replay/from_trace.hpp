@@ -18,11 +18,12 @@ namespace plait::replay {
 /// nothing become polls. A program that tests again within 2 us is waiting: the time between is not computing. Calls
 /// that create communicators or windows, and fences, become barriers. One-sided transfers are left out, with a notice.
 ///
-/// In a run of tasks with one worker a rank, each rank has one stream: its tasks in their order, and before each a wait
-/// for the messages that it depended on.
+/// In a run of tasks, each worker of a rank is a stream: its tasks in their order, and before each a wait for the
+/// messages that it depended on, and for tasks of other workers that it came after.
 ///
-/// In other runs (of several workers, SWIFT's logs), each rank has one stream: its sends and receives at their logged
-/// times, and a wait for all of them at the end of each step. All times are by rank 0's clock.
+/// In other runs (SWIFT's logs, tasks of several workers without a known order), each rank has one stream: its sends
+/// and receives at their logged times, and a wait for all of them at the end of each step. All times are by rank 0's
+/// clock.
 ///
 /// What cannot be replayed is left out on both sides, with a sentence in `Schedule::notices`: incomplete messages,
 /// sends and receives without a partner, collectives that not all members entered. Error: `bad_input` for a run without

@@ -7,7 +7,9 @@
 #include <iterator>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -29,6 +31,7 @@ class StreamWriter {
     labels_.resize(stream_.operations.size());
     for (std::size_t i = 0; i < stream_.operations.size(); ++i) {
       const Operation& operation = stream_.operations[i];
+      passed_.push_back(gate_);
       switch (operation.action) {
         case Action::poll:
         case Action::collective:
@@ -41,16 +44,33 @@ class StreamWriter {
           break;
         case Action::compute:
           gate(add("calc {}", operation.took.count()));
+          passed_.back() = gate_;
           break;
+        case Action::after: {
+          const std::uint64_t label = add("calc 0");
+          for (const StreamPoint& point : std::span{stream_.others}.subspan(operation.first, operation.count)) {
+            follows_.emplace_back(label, point);
+          }
+          gate(label);
+          passed_.back() = gate_;
+          break;
+        }
         case Action::wait: {
           const std::uint64_t label = add("calc 0");
           for (std::uint32_t n = 0; n < operation.count; ++n) {
             require(label, "requires", labels_[stream_.waited[operation.first + n]]);
           }
           gate(label);
+          passed_.back() = gate_;
           break;
         }
       }
+    }
+  }
+  /// Writes what it waits for in the others, which are all written.
+  void write_follows(const std::vector<StreamWriter>& all) {
+    for (const auto& [label, point] : follows_) {
+      require(label, "requires", all[point.stream].passed_[point.operation]);
     }
   }
 
@@ -93,6 +113,8 @@ class StreamWriter {
   std::vector<std::uint64_t> labels_;
   std::optional<std::uint64_t> gate_;
   std::optional<std::uint64_t> begun_;
+  std::vector<std::optional<std::uint64_t>> passed_;  ///< Of each operation: what has ended when it is passed.
+  std::vector<std::pair<std::uint64_t, StreamPoint>> follows_;
 };
 
 }  // namespace
@@ -104,8 +126,12 @@ void write_goal(const Schedule& schedule, std::ostream& out) {
   for (std::size_t rank = 0; rank < messages.ranks.size(); ++rank) {
     std::string text = fmt::format("\nrank {} {{\n", rank);
     std::uint64_t label = 0;
+    std::vector<StreamWriter> writers;
     for (std::size_t stream = 0; stream < messages.ranks[rank].streams.size(); ++stream) {
-      StreamWriter{messages.ranks[rank].streams[stream], stream, label, text}.write();
+      writers.emplace_back(messages.ranks[rank].streams[stream], stream, label, text).write();
+    }
+    for (StreamWriter& writer : writers) {
+      writer.write_follows(writers);
     }
     out << text << "}\n";
   }

@@ -19,6 +19,7 @@ enum class Action : std::uint8_t {
   receive,     ///< Starts a receive; does not wait.
   collective,  ///< Starts a collective; does not wait.
   wait,        ///< Waits until the operations that it names are complete.
+  after,       ///< Waits until other streams of its rank have passed the operations that it names.
 };
 
 enum class Collective : std::uint8_t {
@@ -42,7 +43,8 @@ struct Operation {
   std::uint32_t step = 0;
   std::uint32_t communicator = 0;
   std::uint32_t peer = trace::nothing;  ///< Rank of the run; root of a collective.
-  /// Wait: index in `Stream::waited` of its first operation. Collective with shares: index in `Stream::shares`.
+  /// Wait: index in `Stream::waited` of its first operation. After: in `Stream::others`. Collective with shares: in
+  /// `Stream::shares`.
   std::uint32_t first = 0;
   std::uint32_t count = 0;  ///< Number of entries from `first` on.
   std::uint64_t tag = 0;
@@ -52,16 +54,28 @@ struct Operation {
   nanoseconds took{};           ///< Duration in the log; of a message or collective, until its completion.
 };
 
+/// An operation of another stream of the same rank.
+struct StreamPoint {
+  std::uint32_t stream = 0;
+  std::uint32_t operation = 0;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(stream, operation);
+  }
+};
+
 /// The operations of one thread of a rank, in order.
 struct Stream {
   std::string name;
   std::vector<Operation> operations;
   std::vector<std::uint32_t> waited;  ///< Indices into `operations` of this stream.
   std::vector<std::uint64_t> shares;  ///< Bytes given to each member, of the collectives in which they differ.
+  std::vector<StreamPoint> others;    ///< What `Action::after` waits for.
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(name, operations, waited, shares);
+    archive(name, operations, waited, shares, others);
   }
 };
 

@@ -67,6 +67,11 @@ class StreamsInOne {
       return false;
     }
     const Operation& operation = stream.operations[next];
+    if (operation.action == Action::after) {
+      return std::ranges::all_of(
+          std::span{stream.others}.subspan(operation.first, operation.count),
+          [&](const StreamPoint& point) { return has_begun({rank, point.stream, point.operation}); });
+    }
     return operation.action != Action::wait ||
            std::ranges::all_of(std::span{stream.waited}.subspan(operation.first, operation.count),
                                [&](std::uint32_t waited) { return has_begun(partner({rank, stream_number, waited})); });
@@ -107,6 +112,7 @@ std::string trace_of(const RankSchedule& schedule, std::size_t rank, const std::
     switch (operation.action) {
       case Action::poll:
       case Action::collective:
+      case Action::after:
         break;
       case Action::compute:
         fmt::format_to(out, "{} compute {}\n", rank, operation.took.count());

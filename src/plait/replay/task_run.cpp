@@ -9,6 +9,7 @@
 #include "plait/replay/detail/run_builder.hpp"
 #include "plait/replay/detail/run_messages.hpp"
 #include "plait/replay/detail/run_program.hpp"
+#include "plait/replay/detail/stolen_times.hpp"
 
 namespace plait::replay {
 namespace {
@@ -75,6 +76,7 @@ Result<TaskRun> tasks_of_run(const trace::RunTrace& run, StepRange steps) {
     result.hosts = run.meta.hosts;
     result.length = time->second - time->first;
     count_receives_without(result);
+    detail::find_stolen_times(result);
     for (const trace::RankTrace& rank : run.ranks) {
       result.notices.insert(result.notices.end(), rank.notices.begin(), rank.notices.end());
     }

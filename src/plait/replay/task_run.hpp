@@ -29,14 +29,17 @@ struct RunNode {
 
   NodeRole role = NodeRole::join;
   bool leads_to_send = false;
-  bool is_spawned = false;
+  bool is_spawned = false;  ///< By a task that gave it no cost: the newest is the next.
   std::uint32_t rank = 0;
+  std::uint32_t worker = 0;  ///< Of its rank: the one that executed it in the trace.
   std::uint32_t step = 0;
-  std::uint32_t kind = none;      ///< Index in `TaskRun::kinds`.
-  std::uint32_t identity = none;  ///< Of a task of a graph: the same in all its runs.
-  std::uint32_t earlier = 0;      ///< Nodes that must end first; a task that spawns it is one.
-  float weight_ns = 0;            ///< Longest path to the end; of a flow's task: its priority.
+  std::uint32_t kind = none;       ///< Index in `TaskRun::kinds`.
+  std::uint32_t identity = none;   ///< Of a task of a graph: the same in all its runs.
+  std::uint32_t continues = none;  ///< The execution of the same task before this one.
+  std::uint32_t earlier = 0;       ///< Nodes that must end first; a task that spawns it is one.
+  float weight_ns = 0;             ///< Longest path to the end; of a flow's task: its priority.
   nanoseconds took{};
+  nanoseconds stolen{};  ///< Of it: what messages that moved meanwhile took of the processor.
   nanoseconds lag{};     ///< From its last known cause until it was ready, if the trace does not explain it.
   nanoseconds before{};  ///< Time of its worker from the end of the task before to its start.
   nanoseconds start{};   ///< In the trace, since the beginning of the run, as is the next.
@@ -57,6 +60,7 @@ struct RunMessage {
   bool is_eager = true;
   nanoseconds posted{};  ///< When the later of the ends that matter was posted, in the trace.
   nanoseconds took{};    ///< From then until the bytes had arrived.
+  nanoseconds left{};    ///< When they had left the sender's buffer, in the trace.
 };
 
 /// That a node locks or shares a resource.
@@ -92,6 +96,7 @@ struct TaskRun {
   std::vector<RunMessage> messages;
   ListOf<std::uint32_t> sent;           ///< Messages of each send node.
   std::vector<std::uint32_t> received;  ///< The message of each node, or `RunNode::none`.
+  double stolen_ns_per_byte = 0;        ///< Of a running task, by a message that arrives or leaves; 0: not known.
   nanoseconds length{};                 ///< From the first task or message to the end of the last.
   std::vector<std::string> notices;
 };

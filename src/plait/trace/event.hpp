@@ -343,6 +343,18 @@ struct GraphClaimsEvent {
   std::span<const std::uint32_t> claims;
 };
 
+/// What an execution of a task of a collection, or of a deferred task, came after on its rank: the senders of the
+/// messages that it has taken, the maker of a value that it reads, the readers of a value that it modifies. Of
+/// several executions of such a task, the last one that had ended before this one began. Of more than 4, there
+/// are several records, which differ only in these.
+struct TaskOrderEvent {
+  std::uint64_t id = 0;     ///< Id of the task (kind 3).
+  nanoseconds time{};       ///< A time within the execution.
+  nanoseconds submitted{};  ///< When the program outside of tasks submitted it; 0 = it did not.
+  /// Ids of the tasks that it came after; borrowed for the call.
+  std::span<const std::uint64_t> earlier;
+};
+
 /// An event as read, with the thread that recorded it.
 template <class Event>
 struct Recorded {

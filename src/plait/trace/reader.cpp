@@ -121,6 +121,15 @@ class Collector {
     claims.insert(claims.end(), task.claims.begin(), task.claims.end());
   }
 
+  void take(const TaskOrderEvent& task) {
+    const auto is_same = [&](const TaskOrder& last) { return last.id == task.id && last.time == task.time; };
+    if (trace_.task_orders.empty() || !is_same(trace_.task_orders.back())) {  // else its record goes on
+      trace_.task_orders.push_back({task.id, task.time, task.submitted, {}});
+    }
+    auto& earlier = trace_.task_orders.back().earlier;
+    earlier.insert(earlier.end(), task.earlier.begin(), task.earlier.end());
+  }
+
   void take(const CommunicatorEvent& communicator) {
     auto& members = trace_.communicators[communicator.communicator];
     members.resize(communicator.size, nothing);

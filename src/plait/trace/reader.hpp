@@ -60,6 +60,14 @@ struct GraphClaims {
   std::vector<std::uint32_t> claims;  ///< As in `GraphClaimsEvent`.
 };
 
+/// What an execution of a task came after, of tasks of collections and deferred tasks.
+struct TaskOrder {
+  std::uint64_t id = 0;
+  nanoseconds time{};                  ///< Within the execution.
+  nanoseconds submitted{};             ///< By the program outside of tasks; 0: it was not.
+  std::vector<std::uint64_t> earlier;  ///< Ids of tasks.
+};
+
 /// The contents of one rank's file, by the rank's own clock; `ClockLine` converts times. Events of one thread are in
 /// the order of recording.
 struct RankTrace : RankEvents {
@@ -75,6 +83,7 @@ struct RankTrace : RankEvents {
   std::vector<Dependency> dependencies;
   std::vector<FlowTask> flow_tasks;
   std::vector<GraphClaims> graph_claims;
+  std::vector<TaskOrder> task_orders;
   /// Members of communicators, as ranks of the run; `nothing` for those that the file does not have.
   std::map<std::uint32_t, std::vector<std::uint32_t>> communicators;
   std::map<std::uint32_t, std::vector<std::uint64_t>> shares;  ///< Of a vector collective, by number of the call.

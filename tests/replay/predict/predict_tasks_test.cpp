@@ -162,6 +162,16 @@ TEST(PredictTasks, a_message_that_comes_while_all_workers_are_busy_is_noticed_af
   EXPECT_EQ(prediction.total, microseconds{110});
 }
 
+TEST(PredictTasks, one_rank_executes_the_program_of_several_once) {
+  TaskGraphs graphs{2};
+  graphs.builder()[0].took = graphs.builder()[1].took = microseconds{40};
+  static_cast<void>(graphs.task(0, microseconds{10}));
+  static_cast<void>(graphs.task(1, microseconds{10}));
+  const TaskRun run = graphs.get();
+  EXPECT_EQ(predicted(run, {}).total, microseconds{50});
+  EXPECT_EQ(predicted(run, {.ranks = 1}).total, microseconds{60});
+}
+
 TEST(PredictTasks, more_ranks_than_recorded_are_refused) {
   TaskGraphs graphs{2};
   graphs.task(0, microseconds{10});

@@ -7,6 +7,7 @@
 
 #include "plait/base/random.hpp"
 
+#include "replay/hand_made.hpp"
 #include "replay/predict/exchanges.hpp"
 
 namespace plait::replay::predict_test {
@@ -27,6 +28,19 @@ Exchange one_message(std::uint64_t bytes, std::int64_t compute_before_receive = 
   exchange.receive(1, 0, bytes);
   exchange.wait_for_all(1);
   return exchange;
+}
+
+TEST(Predict, lets_a_thread_wait_for_another) {
+  // 5 us; a message there and one back, each with o_s and o_r, L, and (n - 1) G; 2 us.
+  EXPECT_EQ(predict(two_threads(), simple_platform()).value().total.count(), 5000 + 2 * (300 + 1000 + 200) + 99 + 2000);
+}
+
+TEST(Predict, ends_with_an_error_when_threads_wait_for_each_other) {
+  Schedule schedule = two_threads();
+  schedule.ranks[0].streams[1].others[0] = {0, 2};
+  const auto prediction = predict(schedule, simple_platform());
+  ASSERT_FALSE(prediction);
+  EXPECT_NE(std::string{prediction.error().what()}.find("waits forever"), std::string::npos);
 }
 
 class EitherModel : public ::testing::TestWithParam<Model> {

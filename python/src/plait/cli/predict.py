@@ -114,7 +114,7 @@ def predict(
     times_of: Annotated[
         Path | None,
         typer.Option(
-            metavar="RUN", help="Kinds take the mean times that they take there.", rich_help_panel=_TASKS
+            metavar="RUN", help="Kinds take as long in a step as there.", rich_help_panel=_TASKS
         ),
     ] = None,
     what_if: Annotated[

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "plait/replay/detail/matched_messages.hpp"
 #include "plait/replay/detail/stream_builder.hpp"
@@ -45,14 +48,90 @@ std::vector<std::vector<std::uint32_t>> messages_before(const TaskRun& run) {
   return before;
 }
 
+/// What a node waits for on its rank: of each worker the last part of a task or of the program.
+class EarlierParts {
+ public:
+  /// The end of a node, or the point in it at which it spawns `child`.
+  struct Part {
+    std::uint32_t node = RunNode::none;
+    std::uint32_t child = RunNode::none;
+  };
+
+  explicit EarlierParts(const TaskRun& run) : run_{run}, parts_(run.nodes.size()) {
+    std::vector<std::uint32_t> waits;
+    std::vector<std::uint32_t> open;
+    for (std::uint32_t node = 0; node < run.nodes.size(); ++node) {
+      waits.push_back(run.nodes[node].earlier);
+      if (waits.back() == 0) {
+        open.push_back(node);
+      }
+    }
+    const auto release = [&](std::uint32_t node) {
+      if (--waits[node] == 0) {
+        open.push_back(node);
+      }
+    };
+    while (!open.empty()) {
+      const std::uint32_t node = open.back();
+      open.pop_back();
+      for (const std::uint32_t later : run.later.of(node)) {
+        pass_on(node, later);
+        release(later);
+      }
+      for (const Spawning& spawning : run.spawns.of(node)) {
+        add(spawning.child, {node, spawning.child});
+        release(spawning.child);
+      }
+      if (run.nodes[node].role == NodeRole::join) {
+        parts_[node] = {};  // nothing asks for those of a join any more
+      }
+    }
+  }
+
+  [[nodiscard]] const std::vector<Part>& of(std::uint32_t node) const { return parts_[node]; }
+
+ private:
+  void pass_on(std::uint32_t node, std::uint32_t later) {
+    const NodeRole role = run_.nodes[node].role;
+    if (role == NodeRole::task || role == NodeRole::program) {
+      add(later, {node});
+    } else if (role == NodeRole::join) {
+      for (const Part& part : parts_[node]) {
+        add(later, part);
+      }
+    }
+  }
+
+  /// Of each worker the last suffices, as it comes after those before.
+  void add(std::uint32_t node, const Part& part) {
+    const RunNode& what = run_.nodes[part.node];
+    for (Part& known : parts_[node]) {
+      const RunNode& other = run_.nodes[known.node];
+      if (other.worker == what.worker) {
+        // Of one node, its end is later than the points at which it spawns.
+        const bool is_later = known.node == part.node ? part.child == RunNode::none : other.start < what.start;
+        known = is_later ? part : known;
+        return;
+      }
+    }
+    parts_[node].push_back(part);
+  }
+
+  const TaskRun& run_;
+  std::vector<std::vector<Part>> parts_;
+};
+
 /// The operations of all ranks.
 class TaskStreams {
  public:
-  explicit TaskStreams(const TaskRun& run) : run_{run}, before_{messages_before(run)}, operations_(run.nodes.size()) {
+  explicit TaskStreams(const TaskRun& run)
+      : run_{run}, messages_{messages_before(run)}, parts_{run}, operations_(run.nodes.size()) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> numbers;
     for (const RunMessage& message : run.messages) {
       tags_.push_back(numbers[{run.nodes[message.send].rank, run.nodes[message.receive].rank}]++);
     }
+    end_of_.assign(run.nodes.size(), {none, 0});
+    waited_at_.assign(run.nodes.size(), {none, 0});
   }
 
   [[nodiscard]] Schedule schedule() {
@@ -66,37 +145,157 @@ class TaskStreams {
     schedule.length = run_.length;
     for (std::vector<std::uint32_t>& nodes : of_rank) {
       std::ranges::stable_sort(nodes, {}, [this](std::uint32_t node) { return run_.nodes[node].start; });
-      Stream& stream = schedule.ranks.emplace_back().streams.emplace_back();
-      stream.name = "tasks";
-      write(nodes, stream);
+      write(nodes, schedule.ranks.emplace_back());
     }
     return schedule;
   }
 
  private:
-  void write(const std::vector<std::uint32_t>& nodes, Stream& stream) {
-    StreamBuilder builder{stream};
-    std::set<std::uint32_t> waited;
-    nanoseconds end{};
-    for (const std::uint32_t place : nodes) {
-      const RunNode& node = run_.nodes[place];
-      std::vector<std::uint32_t> open;
-      for (const std::uint32_t message : before_[place]) {
-        if (waited.insert(message).second) {
-          open.insert(open.end(), operations_[message].begin(), operations_[message].end());
+  static constexpr std::uint32_t none = RunNode::none;
+
+  /// The streams of one rank while they are written.
+  struct Writing {
+    std::vector<Stream>& streams;
+    std::vector<StreamBuilder> builders;
+    std::vector<std::vector<std::uint32_t>> covered;  ///< Of each stream: operations of the others that it comes after.
+  };
+
+  void write(const std::vector<std::uint32_t>& nodes, RankSchedule& rank) {
+    std::uint32_t workers = 1;
+    for (const std::uint32_t node : nodes) {
+      workers = std::max(workers, run_.nodes[node].worker + 1);
+    }
+    rank.streams.resize(workers);
+    Writing writing{rank.streams, {}, {}};
+    writing.covered.assign(workers, std::vector<std::uint32_t>(workers, 0));
+    for (std::uint32_t worker = 0; worker < workers; ++worker) {
+      rank.streams[worker].name = workers == 1 ? "tasks" : fmt::format("worker {}", worker);
+      writing.builders.emplace_back(rank.streams[worker]);
+    }
+    for (const std::uint32_t node : nodes) {
+      for (const std::uint32_t message : messages_[node]) {
+        if (run_.nodes[message].role == NodeRole::receive) {
+          stream_of_receive_.try_emplace(message, run_.nodes[node].worker);
         }
       }
-      if (!open.empty()) {
-        builder.wait(open, node.start, {}, node.step);
-      }
-      if (is_message(node)) {
-        begin(place, builder);
-      } else {
-        builder.compute(node.start, node.took + node.before + node.lag, node.step);
-      }
-      end = std::max(end, node.end);
     }
-    builder.wait_for_the_rest(end, nodes.empty() ? 0 : run_.nodes[nodes.back()].step);
+    nanoseconds end{};
+    for (const std::uint32_t node : nodes) {
+      write(node, writing);
+      end = std::max(end, run_.nodes[node].end);
+    }
+    for (StreamBuilder& builder : writing.builders) {
+      builder.wait_for_the_rest(end, nodes.empty() ? 0 : run_.nodes[nodes.back()].step);
+    }
+  }
+
+  void write(std::uint32_t place, Writing& writing) {
+    const RunNode& node = run_.nodes[place];
+    const std::uint32_t stream = stream_of(place);
+    std::vector<StreamPoint> others;
+    wait_for_messages(place, stream, writing, others);
+    for (const EarlierParts::Part& part : parts_.of(place)) {
+      if (part.child == none) {
+        others.push_back(end_of_[part.node]);
+      } else if (const auto point = spawned_at_.find(part.child); point != spawned_at_.end()) {
+        others.push_back(point->second);
+      }
+    }
+    come_after(others, stream, writing, node);
+    if (is_message(node)) {
+      begin(place, writing.builders[stream]);
+    } else {
+      compute(place, stream, writing);
+    }
+    end_of_[place] = end_of(stream, writing);
+  }
+
+  /// Where a stream is now.
+  [[nodiscard]] static StreamPoint end_of(std::uint32_t stream, const Writing& writing) {
+    const std::size_t count = writing.streams[stream].operations.size();
+    return count == 0 ? StreamPoint{none, 0} : StreamPoint{stream, static_cast<std::uint32_t>(count - 1)};
+  }
+
+  [[nodiscard]] std::uint32_t stream_of(std::uint32_t place) const {
+    const RunNode& node = run_.nodes[place];
+    if (node.role == NodeRole::receive) {
+      const auto first = stream_of_receive_.find(place);
+      return first == stream_of_receive_.end() ? 0 : first->second;
+    }
+    if (node.role != NodeRole::send) {
+      return node.worker;
+    }
+    const auto& parts = parts_.of(place);
+    const auto last =
+        std::ranges::max_element(parts, {}, [this](const auto& part) { return run_.nodes[part.node].end; });
+    return last == parts.end() ? 0 : run_.nodes[last->node].worker;
+  }
+
+  /// Waits for those that were begun in this stream, and adds to `others` the waits of the others.
+  void wait_for_messages(std::uint32_t place,
+                         std::uint32_t stream,
+                         Writing& writing,
+                         std::vector<StreamPoint>& others) {
+    const RunNode& node = run_.nodes[place];
+    std::map<std::uint32_t, std::vector<std::uint32_t>> open;  // operations by stream
+    std::vector<std::uint32_t> waited;
+    for (const std::uint32_t message : messages_[place]) {
+      if (waited_at_[message].stream != none) {
+        others.push_back(waited_at_[message]);
+      } else if (!operations_[message].empty()) {
+        std::vector<std::uint32_t>& list = open[stream_of(message)];
+        list.insert(list.end(), operations_[message].begin(), operations_[message].end());
+        waited.push_back(message);
+      }
+    }
+    for (const auto& [of, operations] : open) {
+      writing.builders[of].wait(operations, node.start, {}, node.step);
+      if (of != stream) {
+        others.push_back(end_of(of, writing));
+      }
+    }
+    for (const std::uint32_t message : waited) {
+      waited_at_[message] = end_of(stream_of(message), writing);
+    }
+  }
+
+  /// Has a stream wait for points of the others, but for those that it comes after already.
+  static void come_after(const std::vector<StreamPoint>& others,
+                         std::uint32_t stream,
+                         Writing& writing,
+                         const RunNode& node) {
+    std::vector<StreamPoint>& list = writing.streams[stream].others;
+    const auto first = static_cast<std::uint32_t>(list.size());
+    for (const StreamPoint& point : others) {
+      if (point.stream == none || point.stream == stream) {
+        continue;
+      }
+      if (std::uint32_t& covered = writing.covered[stream][point.stream]; covered <= point.operation) {
+        covered = point.operation + 1;
+        list.push_back(point);
+      }
+    }
+    if (const auto count = static_cast<std::uint32_t>(list.size()) - first; count > 0) {
+      writing.builders[stream].add(
+          {.action = Action::after, .step = node.step, .first = first, .count = count, .at = node.start});
+    }
+  }
+
+  /// Adds the time of a task, in parts where it spawns others.
+  void compute(std::uint32_t place, std::uint32_t stream, Writing& writing) {
+    const RunNode& node = run_.nodes[place];
+    StreamBuilder& builder = writing.builders[stream];
+    std::vector<Spawning> spawnings{run_.spawns.of(place).begin(), run_.spawns.of(place).end()};
+    std::ranges::stable_sort(spawnings, {}, &Spawning::after);
+    nanoseconds before = node.before + node.lag;
+    nanoseconds done{};
+    for (const Spawning& spawning : spawnings) {
+      const nanoseconds at = std::clamp(spawning.after, done, node.took);
+      builder.compute(node.start + done, at - done + std::exchange(before, nanoseconds{}), node.step);
+      done = at;
+      spawned_at_[spawning.child] = end_of(stream, writing);
+    }
+    builder.compute(node.start + done, node.took - done + before, node.step);
   }
 
   void begin(std::uint32_t place, StreamBuilder& builder) {
@@ -120,9 +319,14 @@ class TaskStreams {
   }
 
   const TaskRun& run_;
-  std::vector<std::vector<std::uint32_t>> before_;
-  std::vector<std::vector<std::uint32_t>> operations_;  ///< Of each node, in the stream of its rank.
+  std::vector<std::vector<std::uint32_t>> messages_;
+  EarlierParts parts_;
+  std::vector<std::vector<std::uint32_t>> operations_;  ///< Of each node, in its stream.
   std::vector<std::uint64_t> tags_;                     ///< Of each message.
+  std::vector<StreamPoint> end_of_;                     ///< Of each node; without a stream until it is written.
+  std::vector<StreamPoint> waited_at_;                  ///< Of each message, where it is waited for first.
+  std::unordered_map<std::uint32_t, StreamPoint> spawned_at_;
+  std::unordered_map<std::uint32_t, std::uint32_t> stream_of_receive_;  ///< The one that waits for it first.
 };
 
 }  // namespace
@@ -133,7 +337,7 @@ bool has_ordered_tasks(const trace::RunTrace& run) {
     for (const auto& [thread, task] : rank.tasks) {
       threads.insert(thread);
     }
-    return threads.size() == 1;
+    return threads.size() == 1 || (threads.size() > 1 && !(rank.graph_runs.empty() && rank.flow_tasks.empty()));
   });
 }
 

@@ -7,12 +7,12 @@
 
 namespace plait::replay::detail {
 
-/// Whether each rank of the run has tasks, of one worker. With several, the order of their tasks among each other is
-/// more than streams can hold.
+/// Whether each rank of the run has tasks whose order is known: of one worker, of graphs or of flows.
 [[nodiscard]] bool has_ordered_tasks(const trace::RunTrace& run);
 
-/// The exchange of such a run by what depended on what: each rank computes its tasks in their order, and waits before a
-/// task for the messages that this depended on. Throws: `Error` as `tasks_of_run`.
+/// The exchange of such a run by what depended on what. Each worker is a stream with its tasks in their order. Before a
+/// task, it waits for the messages that this depended on, and for those of other workers' tasks. A message is of the
+/// stream that sends it, or that waits for it first. Throws: `Error` as `tasks_of_run`.
 [[nodiscard]] Schedule schedule_from_tasks(const trace::RunTrace& run, StepRange steps);
 
 }  // namespace plait::replay::detail

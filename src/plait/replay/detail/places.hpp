@@ -30,6 +30,15 @@ struct Place {
   return schedule.ranks[place.rank].streams[place.stream].operations[place.operation];
 }
 
+/// Gives what `Action::after` waits for the new numbers of its operations: by stream, then by operation.
+inline void renumber_points(RankSchedule& rank, const std::vector<std::vector<std::uint32_t>>& numbers) {
+  for (Stream& stream : rank.streams) {
+    for (StreamPoint& point : stream.others) {
+      point.operation = numbers[point.stream][point.operation];
+    }
+  }
+}
+
 /// Calls `visit(place, operation)` for all operations of a schedule, const or not: by rank, in each by stream.
 template <class AnySchedule, class Visit>
 void for_each_operation(AnySchedule& schedule, Visit visit) {

@@ -82,6 +82,22 @@ struct PlayState {
   [[nodiscard]] std::uint32_t next_number() noexcept {
     return signals.numbers.fetch_add(1, std::memory_order_relaxed) + 1;  // a count; orders nothing
   }
+  /// Whether a stream has passed an operation.
+  [[nodiscard]] bool has_passed(const StreamPoint& point) const noexcept {
+    return at[point.stream].load(std::memory_order_acquire) > point.operation;  // with release in PlayThread
+  }
+  /// Before a repetition, while no thread plays.
+  void rewind() noexcept {
+    for (UnderWay& one : operations) {
+      one.stage.store(Stage::not_begun, std::memory_order_relaxed);  // no thread plays yet, as below
+    }
+    for (std::atomic<std::uint32_t>& next : at) {
+      next.store(0, std::memory_order_relaxed);
+    }
+    signals.numbers.store(0, std::memory_order_relaxed);
+    signals.has_begun_all.store(false, std::memory_order_relaxed);
+    orders.clear();
+  }
   /// Counts an operation that was started or has ended.
   void note_motion() noexcept { signals.moved.fetch_add(1, std::memory_order_relaxed); }  // a count; orders nothing
   /// The pool of an operation's buffer.

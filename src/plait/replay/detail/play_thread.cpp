@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -47,7 +48,7 @@ class PlayThread {
     while (place.next < stream_of(place).operations.size()) {
       check_stop();
       step_alone(place);
-      state_.at[stream].store(place.next, std::memory_order_relaxed);  // a hint; orders nothing
+      state_.at[stream].store(place.next, std::memory_order_release);  // with acquire in has_passed()
       state_.note_motion();
     }
     run_polling();
@@ -65,15 +66,18 @@ class PlayThread {
       bool has_moved = false;
       for (Place& place : places) {
         has_moved = advance(place) || has_moved;
-        state_.at[place.stream].store(place.next, std::memory_order_relaxed);  // a hint; orders nothing
+        const std::uint32_t computing = is_computing(place) ? 1 : 0;
+        state_.at[place.stream].store(place.next - computing, std::memory_order_release);  // acquire in has_passed()
       }
-      std::erase_if(places, [&](const Place& place) { return place.next == stream_of(place).operations.size(); });
+      std::erase_if(places, [&](const Place& place) {
+        return place.next == stream_of(place).operations.size() && !is_computing(place);
+      });
       const bool has_time = std::ranges::none_of(places, [](const Place& place) { return place.is_waiting; });
-      const bool is_computing = has_time && state_.options.computing == Computing::keep && state_.options.rate == 0;
+      const bool is_busy = has_time && state_.options.computing == Computing::keep && state_.options.rate == 0;
       if (has_moved) {
         state_.note_motion();
         backoff.reset();
-      } else if (!is_computing && !poll(tests_a_poll)) {
+      } else if (!is_busy && !poll(tests_a_poll)) {
         backoff.pause();
       }
     }
@@ -128,6 +132,7 @@ class PlayThread {
   };
 
   [[nodiscard]] nanoseconds now() const { return recorder_.now(); }
+  [[nodiscard]] bool is_computing(const Place& place) const { return now() < place.busy_until; }
   [[nodiscard]] const Stream& stream_of(const Place& place) const { return state_.part.schedule.streams[place.stream]; }
   [[nodiscard]] nanoseconds scaled(nanoseconds time) const {
     const double rate = state_.options.rate;
@@ -169,6 +174,8 @@ class PlayThread {
       }
     } else if (operation.action == Action::wait) {
       wait(place, operation);
+    } else if (operation.action == Action::after) {
+      wait_for_others(place, operation);
     } else if (may_wait_inside(place)) {
       begin_collective(place, operation, Calling::waits);
       ++place.next;  // the wait for it
@@ -180,7 +187,7 @@ class PlayThread {
   }
 
   bool advance(Place& place) {
-    if (place.next == stream_of(place).operations.size() || now() < place.busy_until) {
+    if (place.next == stream_of(place).operations.size() || is_computing(place)) {
       return false;
     }
     const Operation& operation = stream_of(place).operations[place.next];
@@ -209,11 +216,32 @@ class PlayThread {
               .count = operation.count});
         break;
       }
+      case Action::after:
+        place.is_waiting = !has_followed(place, operation);
+        if (place.is_waiting) {
+          return false;
+        }
+        break;
       default:
         begin(place, operation);
     }
     ++place.next;
     return true;
+  }
+
+  /// Whether the other streams have passed what an operation waits for.
+  bool has_followed(const Place& place, const Operation& operation) const {
+    const auto others = std::span{stream_of(place).others}.subspan(operation.first, operation.count);
+    return std::ranges::all_of(others, [this](const StreamPoint& point) { return state_.has_passed(point); });
+  }
+
+  void wait_for_others(const Place& place, const Operation& operation) {
+    Backoff backoff{wait_policy, crowding_};
+    while (!has_followed(place, operation)) {
+      check_stop();
+      state_.backend.progress();
+      backoff.pause();
+    }
   }
 
   bool is_over(const Place& place, const Operation& wait) const {
@@ -516,17 +544,12 @@ std::string name_of(const Roles& roles) {
 }
 
 void begin_repetition(PlayState& state, trace::Recorder& recorder) {
-  for (UnderWay& one : state.operations) {
-    one.stage.store(Stage::not_begun, std::memory_order_relaxed);  // no thread plays yet
-  }
+  state.rewind();
   for (std::size_t i = 0; i < function_count; ++i) {
     if (!state.function_texts[i].empty()) {
       state.functions[i] = recorder.name(trace::Role::function, state.function_texts[i]);
     }
   }
-  state.signals.numbers.store(0, std::memory_order_relaxed);            // no thread plays yet
-  state.signals.has_begun_all.store(false, std::memory_order_relaxed);  // no thread plays yet
-  state.orders.clear();
   state.begin = recorder.now();
 }
 

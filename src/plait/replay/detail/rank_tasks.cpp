@@ -82,10 +82,11 @@ RankTasks::RankTasks(RunBuilder& builder, const trace::RankTrace& trace, trace::
 
 void RankTasks::add(StepRange steps) {
   add_executions(steps);
-  add_gaps();
   continue_and_spawn();
+  add_gaps();
   order_graphs(steps);
   order_flows(steps);
+  order_recorded();
   order_others();
 }
 
@@ -108,6 +109,7 @@ void RankTasks::add_executions(StepRange steps) {
     const NodeRole role = role_of(event.role);
     one.node = builder_.add({.role = role,
                              .rank = trace_.rank.value(),
+                             .worker = worker_of(one.thread),
                              .step = event.step,
                              .kind = kind->second,
                              .took = role == NodeRole::task ? one.end - one.start : nanoseconds{},
@@ -118,20 +120,35 @@ void RankTasks::add_executions(StepRange steps) {
       of_thread_[one.thread].push_back(i);
     }
     StepOfRank& step = steps_.try_emplace(event.step, StepOfRank{one.start, one.end, {}, {}}).first->second;
+    step.start = std::min(step.start, since_origin(event.ready));
     step.end = std::max(step.end, one.end);
     step.executions.push_back(i);
   }
 }
 
-/// The time of a worker between two of its tasks, if the second was ready before: what the scheduler takes.
+std::uint32_t RankTasks::worker_of(std::uint32_t thread) const {
+  const WorkerId worker = trace_.threads[thread].worker;
+  return worker ? worker.value() : 0;
+}
+
+/// The time of a worker between two of its tasks, if the second was ready before: what the scheduler takes. A longer
+/// one of worker 0 in an open run is the program's, which goes on while the run does.
 void RankTasks::add_gaps() {
   for (const auto& executions : of_thread_) {
     nanoseconds last_end{};
+    std::uint32_t last = none;
     for (const std::uint32_t i : executions) {
       const Execution& one = executions_[i];
+      RunNode& node = builder_[one.node];
       const nanoseconds from = std::max(last_end, since_origin(one.event->ready));
-      builder_[one.node].before = std::clamp(one.start - from, nanoseconds{}, gap_max);
+      const bool is_of_open_run = one.event->place == 0 && !node.is_spawned && node.worker == 0;
+      if (is_of_open_run && one.start - from > gap_max && last != none) {
+        program_gaps_.push_back({from, one.start, last});
+      } else {
+        node.before = std::clamp(one.start - from, nanoseconds{}, gap_max);
+      }
       last_end = std::max(last_end, one.end);
+      last = i;
     }
   }
 }
@@ -170,6 +187,7 @@ void RankTasks::continue_and_spawn() {
   for (const auto& [id, list] : of_id_) {
     for (std::size_t i = 1; i < list.size(); ++i) {
       builder_.order(executions_[list[i - 1]].out(), executions_[list[i]].node);
+      builder_[executions_[list[i]].node].continues = executions_[list[i - 1]].node;
     }
   }
 }
@@ -177,6 +195,16 @@ void RankTasks::continue_and_spawn() {
 const Execution* RankTasks::last_of(std::uint64_t id) const {
   const auto found = of_id_.find(id);
   return found == of_id_.end() ? nullptr : &executions_[found->second.back()];
+}
+
+const Execution* RankTasks::last_before(std::uint64_t id, nanoseconds at) const {
+  const auto found = of_id_.find(id);
+  if (found == of_id_.end()) {
+    return nullptr;
+  }
+  const auto after =
+      std::ranges::upper_bound(found->second, at, {}, [this](std::uint32_t i) { return executions_[i].end; });
+  return after == found->second.begin() ? nullptr : &executions_[*(after - 1)];
 }
 
 void RankTasks::order_graphs(StepRange steps) {
@@ -282,6 +310,33 @@ void RankTasks::order_flows(StepRange steps) {
       access(builder_, places[entry >> 2U], static_cast<FlowAccess>(std::min(entry & 3U, 2U)), node, out);
     }
     submissions_.push_back({node, step, since_origin(task.submitted)});
+  }
+}
+
+/// Orders the executions of elements and deferred tasks after those that they were recorded to come after.
+void RankTasks::order_recorded() {
+  for (const trace::TaskOrder& task : trace_.task_orders) {
+    const auto found = of_id_.find(task.id);
+    if (found == of_id_.end()) {
+      continue;  // of another step
+    }
+    const nanoseconds at = since_origin(task.time);
+    const auto later =
+        std::ranges::lower_bound(found->second, at, {}, [this](std::uint32_t i) { return executions_[i].end; });
+    if (later == found->second.end()) {
+      continue;
+    }
+    const Execution& one = executions_[*later];
+    for (const std::uint64_t id : task.earlier) {
+      const Execution* const before = last_before(id, one.start);
+      const bool is_same_run = before != nullptr && before->event->step == one.event->step;  // else the program waited
+      if (is_same_run && before->node != one.node) {
+        builder_.order(before->out(), one.node);
+      }
+    }
+    if (task.submitted > nanoseconds{}) {
+      submissions_.push_back({one.node, one.event->step, since_origin(task.submitted)});
+    }
   }
 }
 

@@ -49,6 +49,13 @@ struct Submission {
   nanoseconds at{};
 };
 
+/// A time in which worker 0 executed the program although tasks of an open run were ready.
+struct ProgramGap {
+  nanoseconds from{};
+  nanoseconds until{};
+  std::uint32_t before = RunNode::none;  ///< Index into `RankTasks::executions`: what it executed last.
+};
+
 /// The tasks of one rank as nodes, and what orders them on this rank: graphs, flows, spawning.
 class RankTasks {
  public:
@@ -62,6 +69,7 @@ class RankTasks {
   [[nodiscard]] const std::map<std::uint32_t, StepOfRank>& steps() const noexcept { return steps_; }
   [[nodiscard]] const std::vector<FlowMessage>& flow_messages() const noexcept { return flow_messages_; }
   [[nodiscard]] const std::vector<Submission>& submissions() const noexcept { return submissions_; }
+  [[nodiscard]] const std::vector<ProgramGap>& program_gaps() const noexcept { return program_gaps_; }
   [[nodiscard]] const trace::RankTrace& trace() const noexcept { return trace_; }
   /// A time of this rank since the beginning of the run.
   [[nodiscard]] nanoseconds since_origin(nanoseconds time) const { return clock_.to_rank_zero(time) - origin_; }
@@ -78,8 +86,12 @@ class RankTasks {
   void order_run(const trace::GraphRunEvent& run, StepOfRank& step);
   void add_claims(std::uint32_t graph, std::uint32_t place, std::uint32_t node);
   void order_flows(StepRange steps);
+  void order_recorded();
   void order_others();
   [[nodiscard]] const Execution* last_of(std::uint64_t id) const;
+  /// The last execution of a task that had ended at a time; null when there is none.
+  [[nodiscard]] const Execution* last_before(std::uint64_t id, nanoseconds at) const;
+  [[nodiscard]] std::uint32_t worker_of(std::uint32_t thread) const;
 
   RunBuilder& builder_;
   const trace::RankTrace& trace_;
@@ -93,6 +105,7 @@ class RankTasks {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> identities_;
   std::vector<FlowMessage> flow_messages_;
   std::vector<Submission> submissions_;
+  std::vector<ProgramGap> program_gaps_;
 };
 
 }  // namespace plait::replay::detail

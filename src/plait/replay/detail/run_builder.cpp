@@ -64,6 +64,39 @@ std::vector<std::uint32_t> in_order(const ListOf<std::uint32_t>& later,
   return order;
 }
 
+/// Weighs the tasks that a task spawns. Those with a cost are in the queue of its worker, the more costly first; the
+/// others run newest first. The trace has no costs, but the order of those that ran on that worker.
+void weigh_spawned(TaskRun& run, std::uint32_t parent) {
+  const auto children = run.spawns.of(parent);
+  const RunNode& above = run.nodes[parent];
+  std::vector<std::uint32_t> by_start;
+  for (const Spawning& spawning : children) {
+    RunNode& child = run.nodes[spawning.child];
+    child.weight_ns = above.weight_ns + static_cast<float>(child.took.count());
+    child.leads_to_send = above.leads_to_send;
+    if (child.role == NodeRole::task && child.worker == above.worker) {
+      by_start.push_back(spawning.child);
+    }
+  }
+  std::ranges::stable_sort(by_start, {}, [&](std::uint32_t child) { return run.nodes[child].start; });
+  std::unordered_map<std::uint32_t, nanoseconds> ready;
+  for (const Spawning& spawning : children) {
+    ready[spawning.child] = above.start + spawning.after;
+  }
+  bool has_costs = false;
+  for (std::size_t i = by_start.size(); i-- > 1;) {
+    const std::uint32_t next = by_start[i];
+    RunNode& node = run.nodes[by_start[i - 1]];
+    if (ready[next] <= node.start) {  // it could have run before
+      has_costs = has_costs || ready[next] > ready[by_start[i - 1]];
+      node.weight_ns = std::max(node.weight_ns, run.nodes[next].weight_ns);
+    }
+  }
+  for (const Spawning& spawning : children) {
+    run.nodes[spawning.child].is_spawned = !has_costs;
+  }
+}
+
 }  // namespace
 
 std::uint32_t RunBuilder::kind(const std::string& name) {
@@ -140,10 +173,11 @@ void RunBuilder::weigh(TaskRun& run) const {
     node.weight_ns = longest + (node.role == NodeRole::task ? static_cast<float>(sum / count) : 0);
   }
   for (const std::uint32_t place : order) {
-    for (const Spawning& spawning : run.spawns.of(place)) {
-      RunNode& child = run.nodes[spawning.child];
-      child.weight_ns = run.nodes[place].weight_ns + static_cast<float>(child.took.count());
-      child.leads_to_send = run.nodes[place].leads_to_send;
+    weigh_spawned(run, place);
+    RunNode& node = run.nodes[place];
+    if (node.identity == none && node.continues != none) {
+      node.weight_ns = run.nodes[node.continues].weight_ns;
+      node.leads_to_send = run.nodes[node.continues].leads_to_send;
     }
   }
 }

@@ -165,6 +165,7 @@ RunMessage message_of(const End& send, const RankTasks& sender, const End& recei
   if (!message.is_eager) {
     message.posted = std::max(message.posted, receiver.since_origin(received.posted));
   }
+  message.left = sender.since_origin(sent.arrived);
   message.took = std::max(nanoseconds{1}, receiver.since_origin(received.arrived) - message.posted);
   return message;
 }

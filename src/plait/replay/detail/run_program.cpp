@@ -13,10 +13,10 @@ constexpr nanoseconds noting_max{20'000};
 
 /// What the program does at a time.
 struct ProgramAct {
-  enum class What : std::uint8_t { starts_run, submits, posts, has_received };
+  enum class What : std::uint8_t { starts_run, submits, posts, has_received, goes_on };
   nanoseconds at{};
   What what = What::starts_run;
-  std::uint32_t index = 0;  ///< Step, or index of a submission or a loose end.
+  std::uint32_t index = 0;  ///< Step, or index of a submission, a loose end or a gap.
 };
 
 /// The program of one rank, from act to act.
@@ -35,6 +35,10 @@ class Program {
   void order() {
     place_ends_inside_tasks();
     for (const ProgramAct& act : acts()) {
+      if (act.what == ProgramAct::What::goes_on) {
+        go_on_in(tasks_.program_gaps()[act.index]);
+        continue;
+      }
       go_on_to(act);
       take(act);
     }
@@ -87,6 +91,9 @@ class Program {
         }
       }
     }
+    for (std::uint32_t i = 0; i < tasks_.program_gaps().size(); ++i) {
+      acts.push_back({tasks_.program_gaps()[i].until, ProgramAct::What::goes_on, i});
+    }
     std::ranges::stable_sort(acts, {}, [](const ProgramAct& act) { return std::pair{act.at, act.what}; });
     return acts;
   }
@@ -116,6 +123,21 @@ class Program {
     now_ = at;
   }
 
+  /// Adds the piece of the program in a gap between tasks.
+  void go_on_in(const ProgramGap& gap) {
+    const nanoseconds from = std::max(gap.from, now_);
+    if (from >= gap.until) {
+      return;
+    }
+    const std::uint32_t piece = builder_.add(
+        {.role = NodeRole::program, .rank = rank_, .took = gap.until - from, .start = from, .end = gap.until});
+    builder_.order(last_, piece);
+    builder_.order(tasks_.executions()[gap.before].node, piece);
+    last_ = piece;
+    pieces_.push_back(piece);
+    now_ = gap.until;
+  }
+
   void take(const ProgramAct& act) {
     switch (act.what) {
       case ProgramAct::What::starts_run:
@@ -138,6 +160,7 @@ class Program {
         builder_.order(last_, loose_[act.index].node);
         break;
       case ProgramAct::What::has_received:
+      case ProgramAct::What::goes_on:
         break;
     }
   }

@@ -158,6 +158,14 @@ Platform platform_of(const TaskRun& run) {
   platform.ranks_per_host = together;
   platform.within_host = costs_of(within);
   platform.between_hosts = costs_of(between);
+  if (run.stolen_ns_per_byte > 0) {
+    constexpr std::uint64_t bytes_end = std::uint64_t{1} << 50U;
+    const std::vector<ByteTime> stolen{{1, run.stolen_ns_per_byte},
+                                       {bytes_end, run.stolen_ns_per_byte * static_cast<double>(bytes_end)}};
+    for (LinkCosts* const costs : {&platform.within_host, &platform.between_hosts}) {
+      costs->processor.stolen_sending = costs->processor.stolen_receiving = stolen;
+    }
+  }
   return platform;
 }
 

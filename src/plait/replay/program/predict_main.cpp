@@ -358,8 +358,7 @@ int main(int argc, char** argv) {
   app.add_option("--faster", options.asked.faster, "KIND=FACTOR: tasks of this kind so many times as fast")
       ->allow_extra_args(false)
       ->group(of_tasks);
-  app.add_option("--times-of", options.asked.times_of, "Kinds take the mean times that they take in this run")
-      ->group(of_tasks);
+  app.add_option("--times-of", options.asked.times_of, "Kinds take as long in a step as in this run")->group(of_tasks);
   app.add_flag("--what-if", options.asked.has_all_gains, "What each kind of task twice as fast would gain")
       ->group(of_tasks);
   app.add_option(

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -93,34 +94,33 @@ void apply_faster(Question& question, const TaskRun& run, const std::string& tex
   question.options.kind_factor[kind] /= parse_factor(text.substr(at + 1)).value();
 }
 
-/// The mean time of each kind of task.
-std::map<std::string, double> mean_times(const TaskRun& run) {
-  std::map<std::string, std::pair<double, double>> sums;
+/// The time of each kind of task in a step that has it, of all ranks.
+std::map<std::string, double> times_of_kinds(const TaskRun& run) {
+  std::map<std::string, std::pair<double, std::set<std::uint32_t>>> sums;
   for (const RunNode& node : run.nodes) {
     if (node.role == NodeRole::task) {
-      auto& [sum, count] = sums[run.kinds[node.kind]];
-      sum += static_cast<double>(node.took.count());
-      count += 1;
+      auto& [time, steps] = sums[run.kinds[node.kind]];
+      time += static_cast<double>((node.took - node.stolen).count());
+      steps.insert(node.step);
     }
   }
-  std::map<std::string, double> means;
+  std::map<std::string, double> times;
   for (const auto& [kind, sum] : sums) {
-    means[kind] = sum.first / sum.second;
+    times[kind] = sum.first / static_cast<double>(sum.second.size());
   }
-  return means;
+  return times;
 }
 
-/// Has each kind take the mean time that it takes in another run.
+/// Has each kind take as much time in a step as in another run, which may have other numbers of its tasks.
 void apply_times_of(Question& question, const TaskRun& run, const std::string& folder) {
-  const TaskRun other = tasks_of_folder(folder).value();
-  const auto own = mean_times(run);
-  const auto theirs = mean_times(other);
+  const auto own = times_of_kinds(run);
+  const auto theirs = times_of_kinds(tasks_of_folder(folder).value());
   question.options.kind_factor.resize(run.kinds.size(), 1);
   for (std::size_t kind = 0; kind < run.kinds.size(); ++kind) {
     const auto here = own.find(run.kinds[kind]);
     const auto there = theirs.find(run.kinds[kind]);
-    if (here != own.end() && there != theirs.end() && here->second > 0) {
-      question.options.kind_factor[kind] *= there->second / here->second;
+    if (here != own.end() && here->second > 0) {
+      question.options.kind_factor[kind] *= (there == theirs.end() ? 0 : there->second) / here->second;
     }
   }
 }

@@ -23,7 +23,7 @@ struct TaskQuestions {
   std::vector<std::uint32_t> ranks;
   std::vector<std::string> faster;  ///< KIND=FACTOR.
   std::string against;
-  std::string times_of;  ///< A run whose mean times of kinds replace those of this one.
+  std::string times_of;  ///< A run whose times of kinds in a step replace those of this one.
   std::string json;
   bool has_advice = true;
   bool has_all_gains = false;

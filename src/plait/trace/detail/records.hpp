@@ -41,7 +41,8 @@ using Records = RecordList<RecordOf<ChunkRecord, Kind::chunk>,
                            RecordOf<WindowEvent, Kind::window>,
                            RecordOf<ProfileStateEvent, Kind::profile_state>,
                            RecordOf<FlowTaskEvent, Kind::flow_task>,
-                           RecordOf<GraphClaimsEvent, Kind::graph_claims>>;
+                           RecordOf<GraphClaimsEvent, Kind::graph_claims>,
+                           RecordOf<TaskOrderEvent, Kind::task_order>>;
 
 /// The kind of the record that an event becomes.
 template <class Event, class... All>
@@ -66,6 +67,8 @@ template <>
 inline constexpr auto list_of<FlowTaskEvent> = &FlowTaskEvent::accesses;
 template <>
 inline constexpr auto list_of<GraphClaimsEvent> = &GraphClaimsEvent::claims;
+template <>
+inline constexpr auto list_of<TaskOrderEvent> = &TaskOrderEvent::earlier;
 /// The entries of it in one record.
 template <class Event>
 inline constexpr std::size_t list_length = 0;
@@ -81,12 +84,15 @@ template <>
 inline constexpr std::size_t list_length<FlowTaskEvent> = 6;
 template <>
 inline constexpr std::size_t list_length<GraphClaimsEvent> = 12;
+template <>
+inline constexpr std::size_t list_length<TaskOrderEvent> = 4;
 /// The most bytes that it takes.
 inline constexpr std::size_t list_bytes = 48;
 /// Whether an empty list leaves a record, too.
 template <class Event>
 inline constexpr bool records_empty_list =
-    std::is_same_v<Event, GraphTaskEvent> || std::is_same_v<Event, FlowTaskEvent>;
+    std::is_same_v<Event, GraphTaskEvent> || std::is_same_v<Event, FlowTaskEvent> ||
+    std::is_same_v<Event, TaskOrderEvent>;
 
 // Each `describe` calls a member of `record` for each field of an event: a writer's or a reader's.
 
@@ -346,6 +352,16 @@ void describe(Record& record, GraphClaimsEvent& event) {
   record.value(8, event.graph);
   record.value(12, event.place);
   record.list(16, event.claims);
+}
+
+template <class Record>
+void describe(Record& record, TaskOrderEvent& event) {
+  record.begin("task order");
+  record.time(16, event.time);
+  record.time(24, event.submitted);
+  record.count(2, static_cast<std::uint16_t>(event.earlier.size()));
+  record.value(8, event.id);
+  record.list(32, event.earlier);
 }
 
 }  // namespace plait::trace::detail

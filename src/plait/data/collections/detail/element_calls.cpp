@@ -2,6 +2,7 @@
 #include "plait/data/collections/detail/element_calls.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 #include <fmt/format.h>
 
@@ -48,7 +49,10 @@ void learn(float& mean_ns, nanoseconds took) noexcept {
 }  // namespace
 
 ElementCalls::ElementCalls(const EngineParts& parts)
-    : parts_{parts}, info_{parts.info}, workers_(parts.info.scheduler.worker_count()) {}
+    : parts_{parts},
+      info_{parts.info},
+      workers_(parts.info.scheduler.worker_count()),
+      trace_{parts.info.recorder.thread(WorkerId{}, fmt::format("order of {}", parts.info.name))} {}
 
 void ElementCalls::adopt(ElementId id, Element& element) {
   element.id = id;
@@ -171,6 +175,10 @@ void ElementCalls::execute(Element& first, WorkerId worker) {
     Element& element = *next;
     next = std::exchange(element.next_in_batch, nullptr);
     ElementContext context{parts_.mail, element, worker};
+    if (trace_.is_on()) {
+      state.recorded_as = parts_.phase.run()->id_of(element);  // each is alone in its task
+      state.earlier.clear();
+    }
     const std::uint64_t steps_before = state.steps;
     try {
       call(element, context, state);
@@ -181,6 +189,9 @@ void ElementCalls::execute(Element& first, WorkerId worker) {
     now += took;
     element.busy += took;
     learn(state.steps > steps_before ? element.step_ns : element.mail_ns, took);
+    if (trace_.is_on()) {
+      record_order(element, state);
+    }
     if (&element != &first) {
       let_go(element, state);
     }
@@ -189,18 +200,32 @@ void ElementCalls::execute(Element& first, WorkerId worker) {
   state.last_call_end = now;
 }
 
+/// Writes what the execution of an element came after: its last one, and the senders of its messages.
+void ElementCalls::record_order(Element& element, WorkerState& state) {
+  const std::uint64_t before = std::exchange(element.recorded_as, state.recorded_as);
+  if (before != 0 && before != state.recorded_as) {
+    state.earlier.push_back(before);
+  }
+  if (!state.earlier.empty()) {
+    const std::lock_guard lock{trace_lock_};
+    trace_.task_order({.id = state.recorded_as, .time = info_.recorder.now(), .earlier = state.earlier});
+  }
+}
+
 void ElementCalls::call(Element& element, ElementContext& context, WorkerState& state) {
   if (const auto phase = static_cast<std::uint32_t>(parts_.phase.number()); element.phase != phase) {
     element.phase = phase;
     element.next_step = 0;
     element.needed = Element::not_asked;
+    element.recorded_as = 0;  // the program orders phases
   }
   const bool was_erased = element.is_erased;
-  if (work_.inputs == nullptr && element.next_step < work_.steps && !was_erased) {
+  const bool has_step = work_.inputs == nullptr && element.next_step < work_.steps && !was_erased;
+  if (has_step) {
     work_.call(work_.function, element.value, context, element.next_step);
     count_step(element, state);
   }
-  take_mail(element, context, state);
+  take_mail(element, context, state, !has_step);
   if (work_.inputs != nullptr && !element.is_erased) {
     take_step(element, context, state);
   }
@@ -236,9 +261,12 @@ void ElementCalls::end_erased(Element& element, WorkerState& state) {
   }
 }
 
-void ElementCalls::take_mail(Element& element, ElementContext& context, WorkerState& state) {
+void ElementCalls::take_mail(Element& element, ElementContext& context, WorkerState& state, bool needs_mail) {
   TakenMail mail{element.mailbox.take_all()};
   while (mail.first != nullptr) {
+    if (mail.first->sent_by != 0 && needs_mail) {
+      state.earlier.push_back(mail.first->sent_by);
+    }
     if (element.is_erased) {
       parts_.news.lose(mail.first->from, element.id);
     } else if (mail.first->step == no_step || work_.inputs == nullptr) {

@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "plait/base/error.hpp"
+#include "plait/base/spin_lock.hpp"
 #include "plait/data/collections/detail/news.hpp"
 #include "plait/data/collections/detail/phase_control.hpp"
 #include "plait/data/collections/detail/places.hpp"
 #include "plait/data/collections/phase_gate.hpp"
 #include "plait/data/collections/report.hpp"
+#include "plait/trace/recorder.hpp"
 
 namespace plait::data::detail {
 
@@ -32,6 +34,10 @@ class ElementCalls final : public task::detail::Ending {
   void begin(PhaseWork work, PhaseGate* gate, std::span<Element* const> elements);
   /// Starts an idle element that has mail. `worker`: of the calling task, if any.
   void wake(Element& element, WorkerId worker) noexcept;
+  /// Returns the task that `worker` executes, as in traces; 0 when tasks are not recorded.
+  [[nodiscard]] std::uint64_t recorded_task(WorkerId worker) const noexcept {
+    return workers_[worker.value()].recorded_as;
+  }
   void ended(task::detail::Node& node, task::detail::ReadySink& sink) noexcept override;
 
   /// Returns, after a phase, the error that names elements whose inputs were not sent, if any.
@@ -52,6 +58,8 @@ class ElementCalls final : public task::detail::Ending {
     Element* rest = nullptr;         ///< Of a batch that has taken too long.
     Element* first_woken = nullptr;  ///< To start when the running task has ended.
     Element* last_woken = nullptr;
+    std::uint64_t recorded_as = 0;       ///< The task that it executes.
+    std::vector<std::uint64_t> earlier;  ///< Tasks that this one came after.
   };
   class Batches;
 
@@ -59,11 +67,13 @@ class ElementCalls final : public task::detail::Ending {
   void submit_through_gate(std::span<Element* const> elements);
   void execute(Element& first, WorkerId worker);
   void call(Element& element, ElementContext& context, WorkerState& state);
-  void take_mail(Element& element, ElementContext& context, WorkerState& state);
+  /// `needs_mail`: it was executed for its messages.
+  void take_mail(Element& element, ElementContext& context, WorkerState& state, bool needs_mail);
   void throw_unless_expected(const Element& element, const Mail& input) const;
   void take_step(Element& element, ElementContext& context, WorkerState& state);
   void count_step(Element& element, WorkerState& state);
   void end_erased(Element& element, WorkerState& state);
+  void record_order(Element& element, WorkerState& state);
   [[noreturn]] void throw_as_error(const Element& element) const;
   static void let_go(Element& element, WorkerState& state) noexcept;
   static void note_woken(Element& element, WorkerState& state) noexcept;
@@ -74,6 +84,8 @@ class ElementCalls final : public task::detail::Ending {
   PhaseGate* gate_ = nullptr;
   std::uint64_t begun_ = 0;  ///< Elements that have steps in the phase.
   std::vector<WorkerState> workers_;
+  SpinLock trace_lock_;
+  trace::ThreadRecorder& trace_;
 };
 
 }  // namespace plait::data::detail

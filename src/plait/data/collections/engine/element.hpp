@@ -54,6 +54,7 @@ struct Element : task::detail::Node {
   std::uint64_t needed = not_asked;  ///< Inputs of the next step.
   std::vector<Mail*> inputs;         ///< That have come, of this step and later ones.
   SentBytes sent;
+  std::uint64_t recorded_as = 0;  ///< Task of its last execution in `phase`, in traces.
 };
 
 /// The destination of a message to an element.

@@ -111,6 +111,7 @@ void Mailroom::post(Rank to, const Outgoing& mail, Bytes& buffer) {
 
 void Mailroom::deliver(const Route& route, ElementId to, Mail& mail, WorkerId worker) {
   if (route.local != nullptr) {
+    mail.sent_by = worker ? parts_.calls.recorded_task(worker) : mail.sent_by;
     if (route.local->mailbox.put(mail)) {  // else the worker that executes the element will see it
       parts_.calls.wake(*route.local, worker);
     }

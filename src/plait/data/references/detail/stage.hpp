@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "plait/base/spin_lock.hpp"
 #include "plait/base/type_name.hpp"
@@ -60,6 +61,9 @@ struct Stage {
   std::uint32_t pins = 0;
   Use* waiting = nullptr;   ///< That want it to be made.
   Use* modifier = nullptr;  ///< That wants it to be made and not pinned.
+  // Also, when tasks are recorded, tasks in traces:
+  std::uint64_t made_by = 0;
+  std::vector<std::uint64_t> read_by;
 };
 
 inline void hold(Stage& stage) noexcept {

@@ -13,6 +13,27 @@ namespace {
 
 constexpr int described_max = 20;
 
+/// Returns what a job, in traces `id`, came after: the makers of its values, and the readers of those that it modifies.
+std::vector<std::uint64_t> tasks_before(Job& job, std::uint64_t id) {
+  std::vector<std::uint64_t> earlier;
+  for (const Use& use : job.uses()) {
+    const std::lock_guard lock{use.stage->cell.lock};
+    if (use.stage->made_by != 0) {
+      earlier.push_back(use.stage->made_by);
+    }
+    if (use.mode == Mode::read) {
+      use.stage->read_by.push_back(id);
+    } else if (use.mode == Mode::modify) {
+      earlier.insert(earlier.end(), use.stage->read_by.begin(), use.stage->read_by.end());
+      use.next_stage->made_by = id;
+    }
+  }
+  if (job.result != nullptr) {
+    job.result->made_by = id;  // no other thread sees it before it is made
+  }
+  return earlier;
+}
+
 }  // namespace
 
 void Job::released(const comm::Status& status) noexcept {
@@ -25,7 +46,9 @@ WorkEngine::WorkEngine(comm::Endpoint& endpoint,
                        const WorkOptions& options)
     : endpoint_{endpoint},
       comms_{endpoint.claim_comms(1)},
+      recorder_{recorder},
       kinds_{recorder},
+      trace_{recorder.thread(WorkerId{}, fmt::format("order of work {:#x}", comms_[0].value()))},
       front_{scheduler, "work", options.window, [this] { return describe_waiting(); }} {}
 
 WorkEngine::~WorkEngine() {
@@ -61,6 +84,7 @@ Job& WorkEngine::take(const task::detail::KindName& kind, std::size_t use_count)
   job.caused_by = 0;
   job.is_to_start = false;
   job.has_run = false;
+  job.submitted = {};
   job.use_count = static_cast<std::uint8_t>(use_count);
   if (use_count > Job::uses_in_place) {
     job.many_uses.resize(use_count);
@@ -81,6 +105,9 @@ void WorkEngine::count_in(Job& job) {
 
 void WorkEngine::launch(Job& job) {
   count_in(job);
+  if (trace_.is_on() && std::this_thread::get_id() == owner_ && bodies_of_owner_ == 0) {
+    job.submitted = recorder_.now();
+  }
   if (job.waits.fetch_sub(1, std::memory_order_acq_rel) == 1) {  // with counts_off()
     if (std::this_thread::get_id() == owner_) {
       front_.move();  // this thread asks
@@ -138,6 +165,12 @@ void WorkEngine::message_is_done(Job& job, const comm::Status& status) noexcept 
 // ---- running ----
 
 void WorkEngine::execute(Job& job, task::TaskContext& context) {
+  if (trace_.is_on()) {
+    const std::uint64_t id = front_.run().id_of(job);
+    const std::vector<std::uint64_t> earlier = tasks_before(job, id);
+    const std::lock_guard lock{lock_};
+    trace_.task_order({.id = id, .time = recorder_.now(), .submitted = job.submitted, .earlier = earlier});
+  }
   if (context.worker().value() != 0) {
     job.call(job);
   } else {

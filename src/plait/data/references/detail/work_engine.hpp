@@ -43,6 +43,7 @@ struct Job final : task::detail::Node, comm::Completion {
   WorkEngine& engine;
   bool is_to_start = false;  ///< Counts as an event whose end starts it: how threads that are no workers start jobs.
   bool has_run = false;
+  nanoseconds submitted{};  ///< By the owner's thread outside of bodies; 0: not so, or not recorded.
   std::uint8_t use_count = 0;
   Job* next_ready = nullptr;
 
@@ -113,11 +114,13 @@ class WorkEngine final : public task::detail::Ending {
   const comm::ClaimedComms comms_;
   const std::thread::id owner_ = std::this_thread::get_id();
   std::uint32_t bodies_of_owner_ = 0;  ///< That run on its thread now.
+  trace::Recorder& recorder_;
 
   SpinLock lock_;  ///< Of all down to the next comment.
   std::vector<std::unique_ptr<Job>> all_;
   task::detail::Node* free_ = nullptr;
   task::KindTable kinds_;
+  trace::ThreadRecorder& trace_;
 
   task::RunFront front_;  // last: its tasks use all the rest
 };

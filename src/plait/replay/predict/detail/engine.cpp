@@ -43,6 +43,9 @@ Engine::Engine(const Schedule& schedule, const Platform& platform, const Predict
                 fmt::format("{} operations are too many: predict fewer steps at a time", operations)};
   }
   done_.assign(operations, open);
+  if (std::ranges::any_of(streams_, [](const StreamState& stream) { return !stream.stream->others.empty(); })) {
+    passing_.at.assign(operations, open);
+  }
   times_.resize(options.keeps_times ? operations : 0);
 }
 
@@ -104,6 +107,9 @@ void Engine::run_stream(std::uint32_t index) {
   StreamState& stream = streams_[index];
   if (stream.phase == Phase::waiting) {
     end_wait(stream);
+  } else if (stream.phase == Phase::following) {
+    --ranks_[stream.rank].waiting;
+    stream.phase = Phase::acting;
   }
   const std::size_t count = stream.stream->operations.size();
   while (stream.next < count) {
@@ -183,8 +189,44 @@ bool Engine::act(StreamState& stream, std::uint32_t index) {
         return false;
       }
       break;
+    case Action::after:
+      if (must_give_way(index, stream.now) || !follow(stream, index, operation)) {
+        return false;
+      }
+      break;
+  }
+  pass(stream);
+  return true;
+}
+
+void Engine::pass(StreamState& stream) {
+  if (!passing_.at.empty()) {
+    const std::uint32_t number = stream.base + stream.next;
+    passing_.at[number] = stream.now;
+    const auto [first, last] = passing_.followers.equal_range(number);
+    std::for_each(first, last, [&](const auto& one) { events_.push({stream.now, EventKind::stream, one.second}); });
+    passing_.followers.erase(first, last);
   }
   ++stream.next;
+}
+
+bool Engine::follow(StreamState& stream, std::uint32_t index, const Operation& operation) {
+  RankState& rank = ranks_[stream.rank];
+  for (std::uint32_t i = 0; i < operation.count; ++i) {
+    const StreamPoint& point = stream.stream->others[operation.first + i];
+    const std::uint32_t number = streams_[rank.first_stream + point.stream].base + point.operation;
+    if (passing_.at[number] == open) {
+      passing_.followers.emplace(number, index);
+      stream.phase = Phase::following;
+      ++rank.waiting;
+      if (!rank.pending.empty()) {
+        drain(stream.rank, stream.now);
+      }
+      return false;
+    }
+    const Time before = std::exchange(stream.now, std::max(stream.now, passing_.at[number]));
+    stream.wait += stream.now - before;
+  }
   return true;
 }
 
@@ -235,7 +277,7 @@ void Engine::end_wait(StreamState& stream) {
       times_[stream.base + stream.stream->waited[operation.first + i]].notified = in_ns(stream.now);
     }
   }
-  ++stream.next;
+  pass(stream);
 }
 
 MatchKey Engine::key_of(const StreamState& stream, const Operation& operation) const noexcept {

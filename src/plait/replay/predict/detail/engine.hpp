@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "plait/replay/predict/detail/collective_runs.hpp"
@@ -30,7 +31,7 @@ class Engine final : public MessageUser {
   void disturb(std::uint32_t rank, Time at, Time taken) override;
 
  private:
-  enum class Phase : std::uint8_t { acting, sending, waiting, ended };
+  enum class Phase : std::uint8_t { acting, sending, waiting, following, ended };
 
   struct StreamState {
     const Stream* stream = nullptr;
@@ -52,6 +53,12 @@ class Engine final : public MessageUser {
     std::uint32_t id;
   };
 
+  /// What streams wait for in others.
+  struct Passing {
+    std::vector<Time> at;  ///< When each operation was passed, or `open`; empty if no stream waits for another.
+    std::unordered_multimap<std::uint32_t, std::uint32_t> followers;  ///< Streams that wait until one is passed.
+  };
+
   struct RankState {
     std::uint32_t first_stream = 0;
     std::uint32_t waiting = 0;  ///< Streams that are in a wait.
@@ -64,6 +71,10 @@ class Engine final : public MessageUser {
   [[nodiscard]] bool act(StreamState& stream, std::uint32_t index);
   [[nodiscard]] bool must_give_way(std::uint32_t stream, Time until);
   void begin_wait(StreamState& stream, std::uint32_t index, const Operation& operation);
+  /// Waits for other streams. False if one has not passed its operation yet, which will resume this stream.
+  [[nodiscard]] bool follow(StreamState& stream, std::uint32_t index, const Operation& operation);
+  /// Goes to the next operation.
+  void pass(StreamState& stream);
   void end_wait(StreamState& stream);
   /// Handles an event now if its rank is in the library, else when it is.
   void progress(std::uint32_t rank, EventKind kind, std::uint32_t id, Time now);
@@ -85,6 +96,7 @@ class Engine final : public MessageUser {
   std::vector<StreamState> streams_;
   std::vector<RankState> ranks_;
   std::vector<Time> done_;  ///< Of each operation; `open` until it has completed, `awaited` when a wait wants it too.
+  Passing passing_;
   std::vector<OperationTimes> times_;
   std::vector<std::pair<Time, Time>> ahead_;  ///< Workspace of `begin_wait`.
   Time now_ = 0;

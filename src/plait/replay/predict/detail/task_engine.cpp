@@ -117,7 +117,11 @@ void TaskEngine::handle(const Event& event) {
       break;
     }
     case EventKind::worker:
-      end_running(workers_[event.id()]);
+      if (const Time stolen = std::exchange(workers_[event.id()].stolen, 0); stolen > 0) {
+        events_.push({now_ + stolen, EventKind::worker, event.id()});
+      } else {
+        end_running(workers_[event.id()]);
+      }
       break;
   }
 }
@@ -125,11 +129,14 @@ void TaskEngine::handle(const Event& event) {
 // --- nodes ----------------------------------------------------------------------------------------
 
 Time TaskEngine::duration_of(const RunNode& node) const {
+  if (node.role == NodeRole::program && node.rank > 0 && of_rank_[node.rank] == of_rank_[node.rank - 1]) {
+    return 0;  // all ranks have the same program, which one rank executes once
+  }
   const bool has_factor = node.role == NodeRole::task && node.kind < options_.kind_factor.size();
   const double own = node.role == NodeRole::program ? options_.program_factor
                      : has_factor                   ? options_.kind_factor[node.kind]
                                                     : 1;
-  return picoseconds(node.took, options_.compute_factor * own);
+  return picoseconds(node.took - node.stolen, options_.compute_factor * own);
 }
 
 /// One of the nodes that it waits for has ended.
@@ -246,6 +253,13 @@ void TaskEngine::has_left(std::uint32_t /*send*/, Time /*at*/) {}
 
 void TaskEngine::complete(std::uint32_t operation, Time at, Time cost) {
   events_.push({std::max(at, now_) + cost, EventKind::helper, operation});
+}
+
+/// A thread in the background takes the core of a worker, unless one is idle and does the same at no cost.
+void TaskEngine::disturb(std::uint32_t rank, Time /*at*/, Time taken) {
+  if (taken > 0 && !has_idle(rank)) {
+    std::ranges::min_element(workers_of(rank), {}, &Worker::stolen)->stolen += taken;
+  }
 }
 
 // --- messages that are complete --------------------------------------------------------------------

@@ -32,6 +32,7 @@ class TaskEngine final : public MessageUser {
   void matched(const Message& message, Time now) override;
   void has_left(std::uint32_t send, Time at) override;
   void complete(std::uint32_t operation, Time at, Time cost) override;
+  void disturb(std::uint32_t rank, Time at, Time taken) override;
 
  private:
   struct Worker {
@@ -42,6 +43,7 @@ class TaskEngine final : public MessageUser {
     std::deque<std::uint32_t> spawned;   ///< The newest is its own next; others steal the oldest.
     TaskQueue queue;
     std::uint32_t random = 1;
+    Time stolen = 0;  ///< From what it runs, by messages.
   };
   /// What waits until a worker of the rank is in the library.
   struct Noted {

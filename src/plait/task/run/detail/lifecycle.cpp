@@ -23,7 +23,11 @@ struct Lifecycle::Sink final : ReadySink {
   }
   void again(Node& node) override {
     node.unfinished.store(1, std::memory_order_relaxed);  // published by the queue
-    node.epoch = epoch;
+    if (node.epoch != epoch) {                            // its number is of an earlier run
+      node.epoch = epoch;
+      node.number = static_cast<std::uint32_t>(lifecycle.state_.next_id.fetch_add(1, std::memory_order_relaxed) -
+                                               worker.run->first_id);
+    }
     RunShare::count(worker.share->created);
     lifecycle.make_ready(worker, node);
   }
