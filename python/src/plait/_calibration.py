@@ -234,7 +234,9 @@ def platform_of(
     platform["spread"] = {
         part: float(f"{max(spread[part] for spread in spreads):.3g}") for part in spreads[0]
     }
-    fullest = max((one for one in (between, within) if one), key=lambda one: one.ranks_on_host)
+    fullest = max(
+        (one for one in (between, within) if one), key=lambda one: (one.ranks_on_host, one.slowdown)
+    )
     if fullest.cores_on_host < fullest.ranks_on_host:
         platform["cores_per_host"] = fullest.cores_on_host
         platform["core_slice_ns"] = float(f"{fullest.core_slice_ns:.3g}")

@@ -48,6 +48,18 @@ TEST(Computing, takes_as_long_as_recorded_on_the_machine_of_the_recording) {
   EXPECT_EQ(predict(alone, simple_platform()).value().ranks[0].end.count(), 300 + 5000);
 }
 
+TEST(Computing, is_left_without_it_also_before_a_short_one) {
+  Exchange exchange{2};
+  exchange.send(0, 1, 2001);
+  exchange.compute(1, 5300);
+  exchange.compute(1, 1);
+  exchange.receive(1, 0, 2001);
+  exchange.wait_for_all(1);
+  const Schedule alone = with_computing_alone(exchange.schedule, platform_that_steals()).value();
+  const auto& operations = alone.ranks[1].streams[0].operations;
+  EXPECT_EQ((operations[0].took + operations[1].took), nanoseconds{5001});
+}
+
 TEST(Computing, is_never_negative) {
   const Schedule alone = with_computing_alone(overlapped(1, 5300).schedule, platform_that_steals()).value();
   EXPECT_GE(alone.ranks[0].streams[0].operations[1].took, nanoseconds{0});

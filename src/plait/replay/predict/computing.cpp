@@ -7,8 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "plait/replay/detail/places.hpp"
-
 namespace plait::replay {
 namespace {
 
@@ -57,6 +55,22 @@ void leave_out_others(std::span<RankSchedule> ranks, std::uint32_t cores) {
   }
 }
 
+/// Of a stream's computing: leaves out what was stolen. What is more than an operation took is of those before it, back
+/// to a wait: streams are played ahead of the messages that disturb them.
+void leave_out_stolen(std::span<Operation> operations, std::span<const nanoseconds> stolen) {
+  nanoseconds left{};
+  for (std::size_t i = operations.size(); i-- > 0;) {
+    left += stolen[i];
+    if (operations[i].action == Action::compute) {
+      const nanoseconds part = std::min(operations[i].took, left);
+      operations[i].took -= part;
+      left -= part;
+    } else if (operations[i].action == Action::wait) {
+      left = {};
+    }
+  }
+}
+
 }  // namespace
 
 Result<Schedule> with_computing_alone(Schedule schedule, const Platform& recorded_on, const PredictOptions& options) {
@@ -74,10 +88,13 @@ Result<Schedule> with_computing_alone(Schedule schedule, const Platform& recorde
   if (!prediction) {
     return prediction.error();
   }
-  auto stolen = prediction.value().stolen.begin();
-  detail::for_each_operation(schedule, [&](const auto& /*place*/, Operation& operation) {
-    operation.took -= std::min(operation.took, *stolen++);
-  });
+  std::span<const nanoseconds> stolen{prediction.value().stolen};
+  for (RankSchedule& rank : schedule.ranks) {
+    for (Stream& stream : rank.streams) {
+      leave_out_stolen(stream.operations, stolen.first(stream.operations.size()));
+      stolen = stolen.subspan(stream.operations.size());
+    }
+  }
   return schedule;
 }
 
