@@ -12,9 +12,14 @@ using std::chrono::nanoseconds;
 using testing::Exchange;
 using testing::simple_platform;
 
-Platform platform_that_steals() {
+Platform platform_that_takes_nothing() {
   Platform platform = simple_platform();
   platform.between_hosts.eager_bytes_max = 10'000;
+  return platform;
+}
+
+Platform platform_that_steals() {
+  Platform platform = platform_that_takes_nothing();
   platform.between_hosts.processor.stolen_sending = {{.bytes = 2000, .time_ns = 500}, {.bytes = 4000, .time_ns = 500}};
   platform.between_hosts.processor.stolen_receiving = {{.bytes = 2000, .time_ns = 300},
                                                        {.bytes = 4000, .time_ns = 300}};
@@ -45,7 +50,7 @@ TEST(Computing, takes_as_long_as_recorded_on_the_machine_of_the_recording) {
   const Prediction prediction = predict(alone, platform).value();
   EXPECT_EQ(prediction.ranks[0].end.count(), 300 + 5500);
   EXPECT_EQ(prediction.ranks[1].end.count(), 5300 + 200);
-  EXPECT_EQ(predict(alone, simple_platform()).value().ranks[0].end.count(), 300 + 5000);
+  EXPECT_EQ(predict(alone, platform_that_takes_nothing()).value().ranks[0].end.count(), 300 + 5000);
 }
 
 TEST(Computing, is_left_without_it_also_before_a_short_one) {
@@ -66,7 +71,7 @@ TEST(Computing, is_never_negative) {
 }
 
 TEST(Computing, is_unchanged_on_a_platform_that_takes_nothing) {
-  const Schedule alone = with_computing_alone(overlapped(5500, 5300).schedule, simple_platform()).value();
+  const Schedule alone = with_computing_alone(overlapped(5500, 5300).schedule, platform_that_takes_nothing()).value();
   EXPECT_EQ(alone.ranks[0].streams[0].operations[1].took, nanoseconds{5500});
 }
 

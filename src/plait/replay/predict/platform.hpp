@@ -103,8 +103,8 @@ struct Platform {
   std::uint32_t hosts = 0;  ///< 0: as many as the ranks need, or all of the topology.
   std::uint32_t ranks_per_host = 1;
   std::uint32_t cores_per_host = 1;
-  /// If a host has more ranks than cores: how long a rank computes before another that needs the core gets it. 0: ranks
-  /// do not share cores.
+  /// If a host has more ranks than cores: how long a computation has its core before another rank that needs it gets
+  /// it. 0: ranks do not share cores.
   double core_slice_ns = 0;
   /// Of memory: the rate at which unexpected messages are copied again, and at which collectives combine.
   double copy_bytes_per_s = 1e10;

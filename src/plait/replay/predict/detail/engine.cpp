@@ -127,6 +127,9 @@ void Engine::run_stream(std::uint32_t index) {
       return;
     }
   }
+  if (cores_.are_shared() && must_give_way(index, stream.now)) {
+    return;
+  }
   stream.phase = Phase::ended;
   give_back_core(stream, index);
 }
