@@ -29,6 +29,10 @@ def contents(*, noise: float = 0.0, is_within_host: bool = False) -> dict[str, A
     times = {
         "one way, written before": single,
         "sending": sending,
+        "sending, blocking": lambda size: (
+            sending(size) if size <= EAGER else 900 + 20_000 + 5000 + 2 * size
+        ),
+        "stolen, after sending": lambda size: 0.0 if size <= EAGER else 0.2 * size,
         "posting": lambda size: 70.0,
         "receiving": lambda size: receiving(size) if size <= EAGER else single(size),
         "receiving, unexpected": lambda size: receiving(size) + 0.1 * size,

@@ -34,6 +34,37 @@ def test_costs_are_those_that_the_times_were_made_of() -> None:
     assert costs.both_ways == 1  # between hosts each direction has its own link
 
 
+def test_a_rendezvous_send_ends_when_the_system_has_its_bytes_and_is_paid_for_then() -> None:
+    costs = costs_of(calibration_of(contents()))
+    gap = 600  # between two messages: what the model adds to the bytes, and not to asking
+    assert dict(costs.leaving_ns) == {
+        size: pytest.approx(2 * size + gap) for size in SIZES if size > EAGER
+    }
+    assert dict(costs.stolen_sending_ns)[EAGER] == pytest.approx(0.3 * EAGER)
+    assert dict(costs.stolen_sending_ns)[131072] == pytest.approx(0.2 * 131072)
+
+
+def test_calibrations_of_earlier_versions_have_fewer_curves() -> None:
+    earlier = contents()
+    later = ("sending, blocking", "stolen, after sending")
+    earlier["series"] = [one for one in earlier["series"] if one["what"] not in later]
+    costs = costs_of(calibration_of(earlier))
+    assert costs.leaving_ns == ()
+    assert dict(costs.stolen_sending_ns)[131072] == 0
+
+
+def test_ranks_that_compute_half_as_fast_together_share_a_core() -> None:
+    crowded = contents() | {"ranks_on_host": 4, "core_slice_ns": 3e6}
+    apart, threads, shared = (
+        calibration_of(crowded | {"slowdown_of_computing_at_once": slowdown})
+        for slowdown in (1.0, 1.4, 2.02)
+    )
+    assert [one.cores_on_host for one in (apart, threads, shared)] == [4, 4, 2]
+    platform = platform_of("crowded", shared, None, ranks_per_host=4)
+    assert (platform["cores_per_host"], platform["core_slice_ns"]) == (2, 3e6)
+    assert "core_slice_ns" not in platform_of("apart", apart, None, ranks_per_host=4)
+
+
 def test_a_single_message_takes_as_long_as_was_measured() -> None:
     """As `Engine` of src/plait/replay/predict adds it up."""
     costs = costs_of(calibration_of(contents()))

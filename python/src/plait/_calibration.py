@@ -14,6 +14,8 @@ import numpy as np
 from plait._errors import PlaitError
 from plait._fit import Costs, to_platform
 
+#: Two ranks on one core take twice the time; two on the threads of one core less than this.
+_SLOWDOWN_OF_SHARED = 1.8
 #: What a file must have, for each size.
 _SERIES = (
     "one way, written before",
@@ -26,6 +28,10 @@ _SERIES = (
     "one more",
     "one more, both ways",
 )
+#: What `Spread.overhead` is of.
+_OF_PROCESSORS = ("sending", "stolen, sender", "stolen, receiver")
+#: What files of earlier versions lack.
+_LATER_SERIES = ("sending, blocking", "stolen, after sending")
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,16 @@ class Calibration:
     #: Of computing on all ranks at once, over computing on one of them.
     slowdown: float
     series: dict[str, dict[int, list[float]]]
+    ranks_on_host: int = 1
+    #: How long a rank computes before another has its core; 0 where each has its own.
+    core_slice_ns: float = 0.0
+
+    @property
+    def cores_on_host(self) -> int:
+        """Those that its ranks share; as many as the ranks where each has its own."""
+        if self.slowdown < _SLOWDOWN_OF_SHARED or self.core_slice_ns <= 0:
+            return self.ranks_on_host
+        return max(1, round(self.ranks_on_host / self.slowdown))
 
     @property
     def rounds(self) -> int:
@@ -77,7 +93,8 @@ def calibration_of(contents: dict[str, Any]) -> Calibration:
     if missing:
         raise ValueError(f"it has no {', no '.join(missing)}")
     sizes = set(series["one more"])
-    if len(sizes) < 3 or any(set(series[name]) != sizes for name in _SERIES):
+    found = [*_SERIES, *(name for name in _LATER_SERIES if name in series)]
+    if len(sizes) < 3 or any(set(series[name]) != sizes for name in found):
         raise ValueError("it needs three sizes or more, the same for everything that was measured")
     return Calibration(
         str(contents["mpi"]),
@@ -85,6 +102,8 @@ def calibration_of(contents: dict[str, Any]) -> Calibration:
         int(contents["eager_bytes_max"]),
         float(contents["slowdown_of_computing_at_once"]),
         series,
+        int(contents.get("ranks_on_host", 1)),
+        float(contents.get("core_slice_ns", 0.0)),
     )
 
 
@@ -121,6 +140,13 @@ def costs_of(calibration: Calibration) -> Costs:
         }
     )
     occupying = _rising(one_more)
+    stolen_sending, leaving = curve("stolen, sender"), {}
+    if all(name in calibration.series for name in _LATER_SERIES):
+        blocking, after = (curve(name) for name in _LATER_SERIES)
+        leaving = {
+            size: max(0.0, blocking[size] - sending[size] - 2 * latency - asking) for size in long
+        }
+        stolen_sending |= {size: after[size] for size in long}
     (size_before, time_before), (size_last, time_last) = occupying[-2:]
     return Costs(
         latency_ns=latency,
@@ -137,7 +163,8 @@ def costs_of(calibration: Calibration) -> Costs:
         occupying_ns=occupying,
         sending_ns=_broken_at(longest_eager, sending),
         receiving_ns=_broken_at(longest_eager, receiving),
-        stolen_sending_ns=_broken_at(longest_eager, curve("stolen, sender")),
+        leaving_ns=tuple(leaving.items()),
+        stolen_sending_ns=_broken_at(longest_eager, stolen_sending),
         stolen_receiving_ns=_broken_at(longest_eager, curve("stolen, receiver")),
     )
 
@@ -188,7 +215,7 @@ def spread_of(calibration: Calibration) -> Spread:
     smallest, middle, largest = (calibration.sizes[i] for i in (0, len(calibration.sizes) // 2, -1))
     return Spread(
         latency=_half_range(calibration.series["one way, written before"][smallest]),
-        overhead=_half_range(calibration.series["sending"][middle]),
+        overhead=max(_half_range(calibration.series[name][middle]) for name in _OF_PROCESSORS),
         bytes=_half_range(calibration.series["one more"][largest]),
     )
 
@@ -207,6 +234,12 @@ def platform_of(
     platform["spread"] = {
         part: float(f"{max(spread[part] for spread in spreads):.3g}") for part in spreads[0]
     }
+    fullest = max(
+        (one for one in (between, within) if one), key=lambda one: (one.ranks_on_host, one.slowdown)
+    )
+    if fullest.cores_on_host < fullest.ranks_on_host:
+        platform["cores_per_host"] = fullest.cores_on_host
+        platform["core_slice_ns"] = float(f"{fullest.core_slice_ns:.3g}")
     rate = copy_bytes_per_s(within or between)
     if rate is not None:
         platform["copy_bytes_per_s"] = float(f"{rate:.3g}")

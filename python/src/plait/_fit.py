@@ -52,6 +52,7 @@ class Costs:
     moving_ns: tuple[tuple[int, float], ...] = ()
     #: Curves as `moving_ns`, of calibrations only.
     occupying_ns: tuple[tuple[int, float], ...] = ()
+    leaving_ns: tuple[tuple[int, float], ...] = ()
     sending_ns: tuple[tuple[int, float], ...] = ()
     receiving_ns: tuple[tuple[int, float], ...] = ()
     stolen_sending_ns: tuple[tuple[int, float], ...] = ()

@@ -17,7 +17,6 @@ def test_a_family_is_run_recorded_replayed_and_predicted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(families, "FAMILIES", ("transpose",))
-    monkeypatch.setattr(families, "TURNS", 1)
     monkeypatch.setattr(families, "REPETITIONS", 3)
     monkeypatch.setattr(families, "CALIBRATION", ("--rounds", "1", "--share", "0.2"))
     try:
@@ -25,7 +24,7 @@ def test_a_family_is_run_recorded_replayed_and_predicted(
     except PlaitError as error:
         pytest.skip(str(error))
     result = tmp_path / "families.json"
-    assert run_bench("families", (), json_file=result, wishes=Wishes()) == 0
+    assert run_bench("families", ("--turns", "1"), json_file=result, wishes=Wishes()) == 0
     rows = {row["name"]: row for row in json.loads(result.read_text())["results"]}
     assert 1e-5 < rows["program"]["value"] < 10
     for name in ("recorded", "replayed", "predicted"):

@@ -181,6 +181,102 @@ TEST_P(EitherModel, lets_computing_end_later_for_what_the_network_takes_of_the_p
   EXPECT_EQ(total_ns(one_message(1000), platform, options()), 300 + 1000 + 500 + 200);  // who waits has time
 }
 
+TEST(PointModel, ends_a_rendezvous_send_when_the_system_has_its_bytes) {
+  Exchange exchange{2};
+  exchange.wait(0, {exchange.send(0, 1, 2001)});
+  exchange.compute(0, 10'000);
+  exchange.wait(1, {exchange.receive(1, 0, 2001)});
+  Platform platform = simple_platform();
+  platform.between_hosts.leaving = {{.bytes = 1001, .time_ns = 0}, {.bytes = 3001, .time_ns = 500}};
+  // Of 1000 ns in which the bytes move, the send takes 250; in the rest the network takes 150 of the processor.
+  platform.between_hosts.processor.stolen_sending = {{.bytes = 1001, .time_ns = 150}, {.bytes = 3001, .time_ns = 150}};
+  const std::int64_t departure = 300 + 1000 + 100 + 1000;
+  const Prediction prediction = predict(exchange.schedule, platform).value();
+  EXPECT_EQ(prediction.ranks[0].end.count(), departure + 250 + 10'000 + 150);
+  EXPECT_EQ(prediction.ranks[1].end.count(), departure + 1000 + 1000 + 200);
+}
+
+TEST(PointModel, takes_from_computing_only_what_the_network_does_meanwhile) {
+  // The work of 500 ns is spread over the 1000 in which the bytes move: half of the processor.
+  const auto end = [](std::int64_t computing_ns, ComputingTimes times) {
+    Exchange exchange{2};
+    exchange.send(0, 1, 2001);
+    exchange.compute(0, computing_ns);
+    exchange.receive(1, 0, 2001);
+    exchange.wait_for_all(1);
+    Platform platform = simple_platform();
+    platform.between_hosts.eager_bytes_max = 10'000;
+    platform.between_hosts.processor.stolen_sending = {{.bytes = 2000, .time_ns = 500},
+                                                       {.bytes = 4000, .time_ns = 500}};
+    return predict(exchange.schedule, platform, {.computing = times}).value();
+  };
+  EXPECT_EQ(end(200, ComputingTimes::alone).ranks[0].end.count(), 300 + 400);
+  EXPECT_EQ(end(2000, ComputingTimes::alone).ranks[0].end.count(), 300 + 2500);
+  const Prediction recorded = end(400, ComputingTimes::with_network);
+  EXPECT_EQ(recorded.ranks[0].end.count(), 300 + 400);
+  EXPECT_EQ(recorded.stolen[1].count(), 200);
+  EXPECT_EQ(end(2500, ComputingTimes::with_network).stolen[1].count(), 500);
+}
+
+TEST(PointModel, takes_the_work_for_an_unexpected_message_once) {
+  Exchange exchange{2};
+  exchange.send(0, 1, 2001);
+  exchange.compute(1, 5000);
+  exchange.poll(1);
+  exchange.receive(1, 0, 2001);
+  exchange.wait_for_all(1);
+  exchange.compute(1, 5000);
+  Platform platform = simple_platform();
+  platform.between_hosts.eager_bytes_max = 10'000;
+  const std::int64_t before = total_ns(exchange, platform);
+  platform.between_hosts.processor.stolen_receiving = {{.bytes = 2000, .time_ns = 300},
+                                                       {.bytes = 4000, .time_ns = 300}};
+  EXPECT_EQ(total_ns(exchange, platform) - before, 300);
+}
+
+/// Two ranks of one host that compute at once, and then exchange a message with the other host's.
+Platform one_core_a_host(double slice_ns) {
+  Platform platform = simple_platform();
+  platform.ranks_per_host = 2;
+  platform.cores_per_host = 1;
+  platform.core_slice_ns = slice_ns;
+  return platform;
+}
+
+TEST(PointModel, lets_ranks_that_share_a_core_compute_one_after_the_other) {
+  Exchange exchange{4};
+  for (const std::uint32_t rank : {0U, 1U, 2U}) {
+    exchange.compute(rank, 10'000);
+    exchange.compute(rank, 10'000);
+  }
+  const auto ends = [&exchange](const Platform& platform) {
+    std::vector<std::int64_t> found;
+    const Prediction prediction = predict(exchange.schedule, platform).value();
+    for (const RankTimes& rank : prediction.ranks) {
+      found.push_back(rank.end.count());
+    }
+    return found;
+  };
+  EXPECT_EQ(ends(one_core_a_host(0)), (std::vector<std::int64_t>{20'000, 20'000, 20'000, 0}));
+  EXPECT_EQ(ends(one_core_a_host(1e6)), (std::vector<std::int64_t>{20'000, 40'000, 20'000, 20'000}));
+  // Slices of 8 us, from the beginning of each computation: rank 0 has the core until 8 us, from 16 to 26, and from 36.
+  EXPECT_EQ(ends(one_core_a_host(8000))[0], 38'000);
+  EXPECT_EQ(ends(one_core_a_host(8000))[1], 40'000);
+}
+
+TEST(PointModel, lets_a_rank_answer_when_the_one_that_has_its_core_waits) {
+  // Rank 0 waits for the CTS, which arrives while rank 1 computes on its core.
+  Exchange exchange{4};
+  exchange.wait(0, {exchange.send(0, 2, 2001)});
+  exchange.compute(1, 50'000);
+  exchange.wait(1, {exchange.receive(1, 3, 8)});
+  exchange.wait(2, {exchange.receive(2, 0, 2001)});
+  exchange.wait(3, {exchange.send(3, 1, 8)});
+  const Prediction prediction = predict(exchange.schedule, one_core_a_host(1e6)).value();
+  const std::int64_t has_core = 300 + 50'000;
+  EXPECT_EQ(prediction.ranks[2].end.count(), has_core + 1000 + 1000 + 200);
+}
+
 TEST(PointModel, keeps_an_interface_for_as_long_as_was_measured) {
   Exchange exchange{2};
   for (int i = 0; i < 10; ++i) {

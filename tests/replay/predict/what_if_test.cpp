@@ -52,6 +52,17 @@ TEST(WhatIfs, that_make_the_machine_better_never_make_this_exchange_slower) {
   EXPECT_GT(total_with({.kind = WhatIf::Kind::latency, .value = 3}), before);
 }
 
+TEST(WhatIfs, give_ranks_that_share_cores_more_of_them) {
+  Exchange exchange{2};
+  exchange.compute(0, 1000);
+  exchange.compute(1, 1000);
+  Scenario scenario{std::make_shared<const Schedule>(exchange.schedule), simple_platform(), {}};
+  scenario.platform.ranks_per_host = 2;
+  scenario.platform.core_slice_ns = 1e6;
+  EXPECT_EQ(total_ns(scenario), 2000);
+  EXPECT_EQ(total_ns(with(scenario, {{.kind = WhatIf::Kind::cores, .value = 2}}).value()), 1000);
+}
+
 TEST(WhatIfs, pack_messages_by_peer) {
   const Scenario packed = with(ring_scenario(), {{.kind = WhatIf::Kind::aggregate}}).value();
   EXPECT_EQ(predict(*packed.schedule, packed.platform).value().messages, 12U);

@@ -3,11 +3,12 @@
 
 Five families of exchanges with computing. In each turn messages are calibrated, then every family runs,
 is recorded, replayed and predicted, so that all figures of a turn are of the same minutes. Times are
-from barrier to barrier.
+from barrier to barrier. `--turns N` sets the number of turns.
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import json
 import statistics
@@ -136,7 +137,9 @@ class Benchmark:
         """A platform file, from messages between the hosts, and within one where ranks share it."""
         lab, ranks = self._machine.is_lab, self._machine.ranks
         places = {False: self._machine} if lab else {}
-        if not lab or ranks > 2:
+        if not lab:
+            places[True] = self._machine
+        elif ranks > 2:
             places[True] = Machine(2, is_lab=False)
         found = {}
         for is_within, place in places.items():
@@ -184,6 +187,14 @@ class Benchmark:
                 self._report.add(Row(f"{what}: size of the error", size, "%", params, wanted=wanted))
 
 
+def _turns_in(arguments: Sequence[str]) -> tuple[int | None, list[str]]:
+    """The value of `--turns`, and the other arguments. An error ends the program."""
+    parser = argparse.ArgumentParser(prog="plait bench families", add_help=False, allow_abbrev=False)
+    parser.add_argument("--turns", type=int, choices=range(1, 1001), metavar="N")
+    found, rest = parser.parse_known_args(arguments)
+    return found.turns, rest
+
+
 def run(arguments: tuple[str, ...], *, json_file: Path | None, wishes: Wishes) -> int:
     if wishes.mpi is not None:
         raise PlaitError(
@@ -191,11 +202,12 @@ def run(arguments: tuple[str, ...], *, json_file: Path | None, wishes: Wishes) -
             status=Status.usage,
         )
     extra = ("--json", str(json_file)) if json_file is not None else ()
-    report = Report("families", MODULES["families"][1], (*arguments, *extra))
+    turns, rest = _turns_in(arguments)
+    report = Report("families", MODULES["families"][1], (*rest, *extra))
     options = ("--rate", wishes.rate) if wishes.rate is not None else ()
     machine = Machine(wishes.ranks or 2, wishes.needs_lab, options)
     report.note(f"{machine.name}; errors are against the program in the same turn")
     with tempfile.TemporaryDirectory(prefix="plait-families-") as scratch:
-        Benchmark(report, machine, Path(scratch)).run(2 * TURNS if report.is_full else TURNS)
+        Benchmark(report, machine, Path(scratch)).run(turns or (2 * TURNS if report.is_full else TURNS))
     report.finish()
     return 0

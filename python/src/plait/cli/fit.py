@@ -33,7 +33,7 @@ def fit(
 ) -> None:
     """Derive the parameters of `plait predict` from measured messages.
 
-    `plait-calibrate` measures them, on two ranks, in about half a minute: what calls take, what
+    `plait-calibrate` measures them, on two ranks, in about a quarter of a minute: what calls take, what
     the network takes of a processor that computes, the longest message that is sent eagerly, and what
     one more message costs, for sizes from 0 to 4 MiB. Without --between and --within it is started here,
     on two ranks of this host. How far its rounds lie apart is printed, and is the least

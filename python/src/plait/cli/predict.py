@@ -40,6 +40,13 @@ def predict(
             help="The machine: a file, or a shipped name. [of runs with tasks: the network as recorded]",
         ),
     ] = "",
+    recorded_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The machine of the log, whose messages lengthened its computing. [--platform]",
+        ),
+    ] = None,
     model: Annotated[
         str, typer.Option(metavar="points|flows", help="Messages alone, or sharing the links.")
     ] = "points",
@@ -150,6 +157,8 @@ def predict(
 
       plait predict runs/melt --platform my.json --latency x0.5 --bandwidth x2 --progress ideal
 
+      plait predict runs/melt --platform cluster.json --recorded-on here.json
+
       plait predict runs/melt --platform torus --model flows --tile 8 --output runs/larger
 
       plait predict runs/melt --platform my.json --against runs/melt-replayed
@@ -191,5 +200,6 @@ def predict(
     module = import_module("plait.commands.predict")
     with hushed(quiet and json_file != Path("-")), results_in(json_file) as results:
         words += ["--json", str(results)] if results is not None else []
+        words += [] if recorded_on is None else ["--recorded-on", str(module.platform_file(recorded_on))]
         status = module.predict(platform, words, log, window)
     raise typer.Exit(status)

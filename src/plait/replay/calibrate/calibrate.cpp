@@ -12,9 +12,16 @@ namespace {
 
 constexpr std::array patiences_ns{1e6, 1e7, 5e7};  ///< After which a send that has not ended waits for its receive.
 
-/// Longer than what `count` messages of this time need.
+constexpr double settling_ns = 60'000;  ///< Until a signal's acknowledgement has been handled.
+
+/// Longer than what a message of this time needs.
 double long_enough(double one_way_ns) {
   return 1.5 * one_way_ns + 50'000;
+}
+
+/// Not below 0, which a disturbance can be by noise; 0 on the rank that has no values.
+double median_or_zero(const std::vector<double>& values) {
+  return values.empty() ? 0 : std::max(0.0, median(values));
 }
 
 /// Of the values of `Measurer::while_computing`, in their order.
@@ -59,14 +66,13 @@ class Measurer {
   };
   WhileComputing while_computing() {
     std::array<std::vector<double>, 6> values;
-    const int count = std::clamp(repetitions() / 4, 3, 50);
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < few(); ++i) {
       pair_.meet();
       pair_.is_first() ? send_and_compute(values) : receive_and_compute(values);
     }
     std::array<double, 6> middle{};
     for (std::size_t i = 0; i < middle.size(); ++i) {
-      middle[i] = values[i].empty() ? 0 : std::max(0.0, median(values[i]));
+      middle[i] = median_or_zero(values[i]);
     }
     for (std::size_t i = 0; i < middle.size(); ++i) {
       middle[i] = is_of_sender[i] ? pair_.of_first(middle[i]) : pair_.of_second(middle[i]);
@@ -74,10 +80,36 @@ class Measurer {
     return {middle[0], middle[1], middle[2], middle[3], middle[4], middle[5]};
   }
 
+  /// Of a blocking send whose receiver waits for it.
+  struct Blocking {
+    double sending = 0;       ///< Until the send has ended.
+    double stolen_after = 0;  ///< What computing takes longer that begins then.
+  };
+  Blocking blocking() {
+    std::vector<double> sending;
+    std::vector<double> stolen;
+    for (int i = 0; i < few(); ++i) {
+      pair_.meet();
+      if (!pair_.is_first()) {
+        MPI_Request request = pair_.receive(buffers_.in);
+        pair_.signal();
+        Pair::wait(request);
+        continue;
+      }
+      pair_.await_signal();
+      pair_.computation().run(2 * settling_ns);  // the receiver waits by now
+      const double begin = now_ns();
+      send();
+      sending.push_back(now_ns() - begin);
+      stolen.push_back(disturbance(long_enough(one_way_ns_)));
+    }
+    return {pair_.of_first(median_or_zero(sending)), pair_.of_first(median_or_zero(stolen))};
+  }
+
   /// Of a receive whose message came before it.
   double receiving_unexpected() {
     std::vector<double> values;
-    for (int i = 0; i < std::clamp(repetitions() / 4, 3, 50); ++i) {
+    for (int i = 0; i < few(); ++i) {
       pair_.meet();
       if (pair_.is_first()) {
         send();
@@ -92,24 +124,42 @@ class Measurer {
       receive();
       values.push_back(now_ns() - begin);
     }
-    return pair_.of_second(values.empty() ? 0 : median(values));
+    return pair_.of_second(median_or_zero(values));
   }
 
   /// What one more message costs when several are outstanding.
   double one_more(bool both_ways) {
     const bool is_long = static_cast<double>(bytes_) > 100'000;
-    const int few = is_long ? 2 : 16;
-    const int many = is_long ? 6 : 64;
-    const double first = burst(few, both_ways);
-    return pair_.of_first(std::max(0.0, (burst(many, both_ways) - first) / (many - few)));
+    const int fewer = is_long ? 2 : 16;
+    const int more = is_long ? 6 : 64;
+    const double first = burst(fewer, both_ways);
+    return pair_.of_first(std::max(0.0, (burst(more, both_ways) - first) / (more - fewer)));
   }
 
   /// About what `one_way` returns: how many repetitions are enough.
   void learn(double one_way_ns) { one_way_ns_ = one_way_ns; }
 
+  /// Measures how much slower this core computes at present, without messages. Collective.
+  void learn_speed() {
+    constexpr double time_ns = 500'000;
+    std::vector<double> slower;
+    for (int i = 0; i < 5; ++i) {
+      pair_.meet();
+      pair_.computation().run(settling_ns);
+      slower.push_back(pair_.computation().disturbance(time_ns) / time_ns);
+    }
+    slower_ = median(std::move(slower));
+  }
+
  private:
   [[nodiscard]] int repetitions() const {
     return one_way_ns_ > 0 ? static_cast<int>(std::clamp(share_ns_ / one_way_ns_, 3.0, 400.0)) : 3;
+  }
+  /// Of measurements that stop both ranks each time.
+  [[nodiscard]] int few() const { return std::clamp(repetitions() / 4, 3, 50); }
+  /// How much longer a computation takes than without messages.
+  [[nodiscard]] double disturbance(double time_ns) const {
+    return pair_.computation().disturbance(time_ns) - slower_ * time_ns;
   }
   void send() {
     MPI_Request request = pair_.send(buffers_.out);
@@ -127,11 +177,11 @@ class Measurer {
 
   void send_and_compute(std::array<std::vector<double>, 6>& values) {
     pair_.await_signal();
-    pair_.computation().run(20'000);  // the receiver computes by now
+    pair_.computation().run(2 * settling_ns);  // the receiver computes by now
     const double begin = now_ns();
     MPI_Request request = pair_.send(buffers_.out);
     values[0].push_back(now_ns() - begin);
-    values[1].push_back(pair_.computation().disturbance(long_enough(one_way_ns_)));
+    values[1].push_back(disturbance(long_enough(one_way_ns_)));
     const double end = now_ns();
     Pair::wait(request);
     values[3].push_back(now_ns() - end);
@@ -141,7 +191,8 @@ class Measurer {
     MPI_Request request = pair_.receive(buffers_.in);
     values[5].push_back(now_ns() - begin);
     pair_.signal();
-    values[2].push_back(pair_.computation().disturbance(long_enough(one_way_ns_) + 100'000));
+    pair_.computation().run(settling_ns);
+    values[2].push_back(disturbance(long_enough(one_way_ns_) + 2 * settling_ns));
     const double end = now_ns();
     Pair::wait(request);
     values[4].push_back(now_ns() - end);
@@ -175,6 +226,7 @@ class Measurer {
   std::uint64_t bytes_;
   double share_ns_;
   double one_way_ns_ = 0;
+  double slower_ = 0;  ///< Of this core: added part of a computation's time.
   unsigned written_ = 0;
 };
 
@@ -252,6 +304,9 @@ void measure(Measurer& measurer, std::uint64_t bytes, Table& table) {
   table.add("finishing", bytes, computing.finishing_at_sender);
   table.add("stolen, sender", bytes, computing.stolen_at_sender);
   table.add("stolen, receiver", bytes, computing.stolen_at_receiver);
+  const Measurer::Blocking blocking = measurer.blocking();
+  table.add("sending, blocking", bytes, blocking.sending);
+  table.add("stolen, after sending", bytes, blocking.stolen_after);
   table.add("one more", bytes, measurer.one_more(false));
   table.add("one more, both ways", bytes, measurer.one_more(true));
 }
@@ -272,6 +327,7 @@ Calibration calibrate(const Pair& pair,
     for (std::size_t i = 0; i < options.sizes.size(); ++i) {
       Measurer measurer{pair, options.sizes[i], options.share_ns};
       measurer.learn(estimates[i]);
+      measurer.learn_speed();
       measure(measurer, options.sizes[i], table);
     }
   }

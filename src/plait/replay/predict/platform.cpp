@@ -177,6 +177,7 @@ LinkCosts costs_of(Section section) {
     section.fail("the sizes in \"moving_ns\" must be 2 or more, as times are for the bytes after the first");
   }
   costs.occupying = section.curve("occupying_ns", Section::Times::rise);
+  costs.leaving = section.curve("leaving_ns", Section::Times::may_fall);
   costs.processor.sending = section.curve("sending_ns", Section::Times::may_fall);
   costs.processor.receiving = section.curve("receiving_ns", Section::Times::may_fall);
   costs.processor.stolen_sending = section.curve("stolen_sending_ns", Section::Times::may_fall);
@@ -243,6 +244,7 @@ Platform platform_of(const json& object, const std::string& where) {
   platform.hosts = section.count_or("hosts", 0, 1);
   platform.ranks_per_host = section.count_or("ranks_per_host", 1, 1);
   platform.cores_per_host = section.count_or("cores_per_host", 1, 1);
+  platform.core_slice_ns = section.number("core_slice_ns", 0);
   platform.copy_bytes_per_s = section.has("copy_bytes_per_s") ? section.positive("copy_bytes_per_s") : 1e10;
   platform.progress = section.choice("progress", progress_names, ProgressModel::calls);
   platform.progress_every_ns = section.number("progress_every_ns", 0);

@@ -23,7 +23,8 @@ struct ByteTime {
 struct ProcessorTimes {
   std::vector<ByteTime> sending;    ///< Of the call that begins to send, in place of o_s and O.
   std::vector<ByteTime> receiving;  ///< Of the receiver's call after delivery, in place of o_r and O.
-  /// What the network takes of a processor that computes meanwhile, at the sender and at the receiver.
+  /// What the network takes of a processor that computes meanwhile: at the sender, after its call or, of a rendezvous
+  /// message, after its send has ended; and at the receiver.
   std::vector<ByteTime> stolen_sending;
   std::vector<ByteTime> stolen_receiving;
 };
@@ -53,6 +54,9 @@ struct LinkCosts {
   /// How long a message keeps an interface from the next, if that is not `moving`: both of a message's processors can
   /// work while its bytes travel, and several messages can be on the way.
   std::vector<ByteTime> occupying;
+  /// From departure until the send has ended, if that is not `moving`: a system can take the last bytes into its
+  /// buffers and send them while the sender goes on. Model of points only.
+  std::vector<ByteTime> leaving;
   ProcessorTimes processor;
 };
 
@@ -99,6 +103,9 @@ struct Platform {
   std::uint32_t hosts = 0;  ///< 0: as many as the ranks need, or all of the topology.
   std::uint32_t ranks_per_host = 1;
   std::uint32_t cores_per_host = 1;
+  /// If a host has more ranks than cores: how long a computation has its core before another rank that needs it gets
+  /// it. 0: ranks do not share cores.
+  double core_slice_ns = 0;
   /// Of memory: the rate at which unexpected messages are copied again, and at which collectives combine.
   double copy_bytes_per_s = 1e10;
   /// For each element that MPI's matching searches, half of a queue in the mean: of unexpected messages when a receive
@@ -111,6 +118,7 @@ struct Platform {
   TopologySettings topology;
   std::optional<Spread> spread;  ///< Nothing: not known.
 
+  [[nodiscard]] bool shares_cores() const noexcept { return core_slice_ns > 0 && ranks_per_host > cores_per_host; }
   /// The number of hosts for `ranks` ranks.
   [[nodiscard]] std::uint32_t hosts_for(std::uint32_t ranks) const noexcept {
     return (ranks + ranks_per_host - 1) / ranks_per_host;

@@ -18,6 +18,12 @@ enum class Model : std::uint8_t {
   flows,   ///< Messages in flight share the links of their routes, max-min fairly.
 };
 
+/// What the computing times of a schedule are.
+enum class ComputingTimes : std::uint8_t {
+  alone,         ///< Of the program by itself: what the network takes of its processor comes in addition.
+  with_network,  ///< Of a recording on the same machine: with what the network took.
+};
+
 struct PredictOptions {
   Model model = Model::points;
   /// Multiplies the computing times of the log; 0 removes them.
@@ -26,6 +32,7 @@ struct PredictOptions {
   /// in flight still need. 0 is exact, and slow with many thousands of messages in flight.
   double tolerance = 0.05;
   bool keeps_times = false;  ///< Fills `Prediction::times`.
+  ComputingTimes computing = ComputingTimes::alone;
 };
 
 /// The times of a rank, summed over its streams.
@@ -52,7 +59,10 @@ struct Prediction {
   std::uint64_t bytes = 0;
   std::size_t memory_bytes = 0;       ///< Of the engine, without the schedule.
   std::vector<OperationTimes> times;  ///< Of all operations, by rank, stream and operation.
-  std::vector<std::string> notices;   ///< Errors that did not stop it, such as a message without a receive.
+  /// With `ComputingTimes::with_network`: of each operation that computes, what the network took in its time, in the
+  /// order of `times`.
+  std::vector<nanoseconds> stolen;
+  std::vector<std::string> notices;  ///< Errors that did not stop it, such as a message without a receive.
 
   /// The mean over the ranks of the time outside computing, and of the time in waits.
   [[nodiscard]] nanoseconds communication() const;

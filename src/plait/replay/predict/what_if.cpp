@@ -46,6 +46,7 @@ const std::array<Change, 10> changes{{
          costs.gap_per_byte_ns /= by.value;
          scale(costs.moving, 1 / by.value);
          scale(costs.occupying, 1 / by.value);
+         scale(costs.leaving, 1 / by.value);
        });
        scenario.platform.topology.link_bytes_per_s *= by.value;
        scenario.platform.topology.global_bytes_per_s *= by.value;
@@ -82,7 +83,9 @@ const std::array<Change, 10> changes{{
     {"computing x{:g}", [](Scenario& scenario, const WhatIf& by) { scenario.options.compute_factor *= by.value; }},
     {"{:.0f} cores a host",
      [](Scenario& scenario, const WhatIf& by) {
-       scenario.options.compute_factor *= scenario.platform.cores_per_host / by.value;
+       if (scenario.platform.core_slice_ns == 0) {  // else the ranks of a host share its cores
+         scenario.options.compute_factor *= scenario.platform.cores_per_host / by.value;
+       }
        scenario.platform.cores_per_host = static_cast<std::uint32_t>(by.value);
      }},
     {"{:.0f} times the ranks",

@@ -2,6 +2,7 @@
 /// plait-calibrate: measures messages between two ranks, for `plait fit`. Of more ranks, the first and the last
 /// measure.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -63,18 +64,46 @@ void barrier_asleep() {
   }
 }
 
-/// How much longer computing takes on all ranks at once than on one, on the slowest: 1 if each has a core of its own.
-/// `computing` takes nanoseconds. Collective.
-double slowdown_of_computing_at_once(const Computation& computation) {
-  constexpr double time_ns = 2e7;
+/// Computing on all ranks at once.
+struct AtOnce {
+  double slowdown = 1;  ///< Against computing on one, on the slowest: 1 if each has a core of its own.
+  double slice_ns = 0;  ///< How long a rank computes before another has its core; 0 if none ever had.
+};
+
+/// Collective.
+AtOnce compute_at_once(const Computation& computation) {
+  constexpr int trials = 5;
+  constexpr int pieces = 1000;
+  constexpr double piece_ns = 2e4;
+  constexpr double of_others_ns = 5e4;  // less is an interrupt
   std::vector<double> slowdowns;
-  for (int trial = 0; trial < 5; ++trial) {
+  std::array<double, 2> times{};  // own, and the number of times that it ended
+  for (int trial = 0; trial < trials; ++trial) {
     barrier_asleep();
-    slowdowns.push_back(1 + computation.disturbance(time_ns) / time_ns);
+    double lost = 0;
+    for (int piece = 0; piece < pieces; ++piece) {
+      const double later = computation.disturbance(piece_ns);
+      lost += later;
+      times[1] += later > of_others_ns ? 1 : 0;
+    }
+    times[0] += pieces * piece_ns;
+    slowdowns.push_back(1 + lost / (pieces * piece_ns));
   }
   double slowest = median(slowdowns);
   MPI_Allreduce(MPI_IN_PLACE, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return slowest;
+  MPI_Allreduce(MPI_IN_PLACE, times.data(), 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return {.slowdown = slowest, .slice_ns = times[1] > 0 ? times[0] / times[1] : 0};
+}
+
+/// The most ranks of one host. Collective.
+int ranks_on_host() {
+  MPI_Comm mine = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &mine);
+  int count = 0;
+  MPI_Comm_size(mine, &count);
+  MPI_Comm_free(&mine);
+  MPI_Allreduce(MPI_IN_PLACE, &count, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return count;
 }
 
 /// One rank after the other.
@@ -149,7 +178,8 @@ void calibrate_on_ranks(const CalibrateSettings& settings) {
     throw Error{ErrorCode::bad_argument, "two processes or more are needed: mpiexec -n 2 plait-calibrate"};
   }
   const Computation computation = measured_computation(rank, count);
-  const double slowdown = slowdown_of_computing_at_once(computation);
+  const AtOnce at_once = compute_at_once(computation);
+  const int most_on_host = ranks_on_host();
   const bool is_within = is_within_host(rank, count);
   const bool measures = rank == 0 || rank == count - 1;
   MPI_Comm two = MPI_COMM_NULL;
@@ -178,7 +208,9 @@ void calibrate_on_ranks(const CalibrateSettings& settings) {
                 {"mpi", library()},
                 {"ranks", count},
                 {"is_within_host", is_within},
-                {"slowdown_of_computing_at_once", slowdown}};
+                {"ranks_on_host", most_on_host},
+                {"slowdown_of_computing_at_once", at_once.slowdown},
+                {"core_slice_ns", at_once.slice_ns}};
     result.update(to_json(calibration));
     write(result, settings.output);
   }

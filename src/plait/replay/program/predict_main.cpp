@@ -19,6 +19,7 @@
 #include "plait/replay/detail/description.hpp"
 #include "plait/replay/from_trace.hpp"
 #include "plait/replay/predict/agreement.hpp"
+#include "plait/replay/predict/computing.hpp"
 #include "plait/replay/predict/platform.hpp"
 #include "plait/replay/predict/predict.hpp"
 #include "plait/replay/predict/prediction_run.hpp"
@@ -39,6 +40,7 @@ using program::text_of;
 struct Options {
   std::string log;
   std::string synthetic;
+  std::string recorded_on;
   std::string output;
   bool is_exchange = false;
   program::TaskQuestions asked;  ///< What exchanges and tasks have in common, and what only tasks have.
@@ -218,9 +220,14 @@ void add_what_ifs(CLI::App& app, std::vector<WhatIf>& found) {
 Scenario scenario_of(const Options& options, const std::optional<trace::RunTrace>& run) {
   auto schedule = run ? schedule_from_run(*run, options.asked.step) : synthetic_schedule(options.synthetic);
   Scenario scenario;
-  scenario.schedule = std::make_shared<const Schedule>(std::move(schedule).value());
   scenario.platform = read_platform(options.asked.platform).value();
   scenario.options.model = options.asked.model == "flows" ? Model::flows : Model::points;
+  if (run) {
+    const Platform recorded_on =
+        options.recorded_on.empty() ? scenario.platform : read_platform(options.recorded_on).value();
+    schedule = with_computing_alone(std::move(schedule).value(), recorded_on, scenario.options);
+  }
+  scenario.schedule = std::make_shared<const Schedule>(std::move(schedule).value());
   scenario.options.tolerance = options.asked.tolerance;
   scenario.options.keeps_times = !options.output.empty() || !options.asked.against.empty();
   return scenario;
@@ -242,7 +249,7 @@ void predict_exchange(const Options& options, const std::optional<trace::RunTrac
   const bool has_log = options.synthetic.empty();
   std::vector<Line> lines;
   if (has_log) {
-    lines.push_back(line_of("as logged", logged(*scenario.schedule)));
+    lines.push_back(line_of("as logged", logged(schedule_from_run(*log, options.asked.step).value())));
   }
   const std::size_t base = lines.size();
   Prediction prediction = run(scenario);
@@ -338,6 +345,9 @@ int main(int argc, char** argv) {
   app.add_option("--step", options.asked.step, "Only this step of the run");
   app.add_option(
       "--platform", options.asked.platform, "Platform file; of runs with tasks, else the network as recorded");
+  app.add_option("--recorded-on",
+                 options.recorded_on,
+                 "Platform file of the machine of the log, whose messages lengthened its computing [--platform]");
   app.add_option("--model", options.asked.model, "points (LogGPS) or flows (max-min fair sharing of links)")
       ->check(CLI::IsMember({"points", "flows"}));
   app.add_option("--tolerance", options.asked.tolerance, "Of flows: 0 is exact, 0.05 usual")

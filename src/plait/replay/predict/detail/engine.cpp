@@ -19,6 +19,17 @@ nanoseconds in_ns(Time time) {
   return nanoseconds{(time + 500) / 1000};
 }
 
+/// What is left of `first` when `second` begins, and then `second`.
+Disturbance after(const Disturbance& first, const Disturbance& second) {
+  const Time end = first.end();
+  if (end <= second.at) {
+    return second;
+  }
+  const double part = static_cast<double>(end - second.at) / static_cast<double>(end - first.at);
+  const auto left = static_cast<Time>(static_cast<double>(first.taken) * std::min(1.0, part));
+  return {.at = second.at, .taken = left + second.taken, .lasts = end - second.at + second.end() - second.at};
+}
+
 }  // namespace
 
 Engine::Engine(const Schedule& schedule, const Platform& platform, const PredictOptions& options, std::uint32_t hosts)
@@ -29,6 +40,7 @@ Engine::Engine(const Schedule& schedule, const Platform& platform, const Predict
       machine_{platform, static_cast<std::uint32_t>(schedule.ranks.size()), hosts},
       messages_{machine_, options, events_, *this},
       collectives_{schedule, machine_, messages_, events_, *this},
+      cores_{machine_},
       ranks_(schedule.ranks.size()) {
   std::size_t operations = 0;
   for (std::uint32_t rank = 0; rank < schedule.ranks.size(); ++rank) {
@@ -47,6 +59,7 @@ Engine::Engine(const Schedule& schedule, const Platform& platform, const Predict
     passing_.at.assign(operations, open);
   }
   times_.resize(options.keeps_times ? operations : 0);
+  stolen_.resize(options.computing == ComputingTimes::with_network ? operations : 0);
 }
 
 Prediction Engine::run() {
@@ -105,6 +118,9 @@ void Engine::handle(const Event& event) {
 
 void Engine::run_stream(std::uint32_t index) {
   StreamState& stream = streams_[index];
+  if (!has_core(stream, index)) {
+    return;
+  }
   if (stream.phase == Phase::waiting) {
     end_wait(stream);
   } else if (stream.phase == Phase::following) {
@@ -117,7 +133,11 @@ void Engine::run_stream(std::uint32_t index) {
       return;
     }
   }
+  if (cores_.are_shared() && must_give_way(index, stream.now)) {
+    return;
+  }
   stream.phase = Phase::ended;
+  give_back_core(stream, index);
 }
 
 bool Engine::must_give_way(std::uint32_t stream, Time until) {
@@ -139,12 +159,11 @@ bool Engine::act(StreamState& stream, std::uint32_t index) {
     times_[number].posted = in_ns(stream.now);
   }
   switch (operation.action) {
-    case Action::compute: {
-      const auto took = static_cast<Time>(static_cast<double>(operation.took.count()) * 1000 * options_.compute_factor);
-      stream.now += took + std::exchange(stream.stolen, 0);
-      stream.compute += took;
+    case Action::compute:
+      if (!compute(stream, index, operation)) {
+        return false;
+      }
       break;
-    }
     case Action::poll:
       if (platform_.progress != ProgressModel::ideal) {
         if (must_give_way(index, stream.now)) {
@@ -158,10 +177,10 @@ bool Engine::act(StreamState& stream, std::uint32_t index) {
       if (stream.phase == Phase::acting) {
         stream.now += machine_.costs(stream.rank, operation.peer).sending(operation.bytes);
         stream.phase = Phase::sending;
-        if (must_give_way(index, stream.now)) {
-          messages_.prefetch(key);
-          return false;
-        }
+      }
+      if (must_give_way(index, stream.now)) {
+        messages_.prefetch(key);
+        return false;
       }
       stream.phase = Phase::acting;
       messages_.send(number, key, operation.bytes, stream.now);
@@ -222,6 +241,7 @@ bool Engine::follow(StreamState& stream, std::uint32_t index, const Operation& o
       if (!rank.pending.empty()) {
         drain(stream.rank, stream.now);
       }
+      give_back_core(stream, index);
       return false;
     }
     const Time before = std::exchange(stream.now, std::max(stream.now, passing_.at[number]));
@@ -232,7 +252,6 @@ bool Engine::follow(StreamState& stream, std::uint32_t index, const Operation& o
 
 void Engine::begin_wait(StreamState& stream, std::uint32_t index, const Operation& operation) {
   stream.since = stream.now;
-  stream.stolen = 0;
   stream.remaining = 0;
   stream.phase = Phase::waiting;
   RankState& rank = ranks_[stream.rank];
@@ -260,7 +279,11 @@ void Engine::begin_wait(StreamState& stream, std::uint32_t index, const Operatio
   for (const auto& [at, cost] : ahead_) {
     stream.now = std::max(stream.now, at) + cost;
   }
-  if (stream.remaining == 0 && !must_give_way(index, stream.now)) {
+  const bool has_all_times = stream.remaining == 0;
+  if (!has_all_times || !ahead_.empty()) {
+    give_back_core(stream, index);
+  }
+  if (has_all_times && !must_give_way(index, stream.now) && has_core(stream, index)) {
     end_wait(stream);
     --stream.next;  // as the caller goes to the next
   }
@@ -322,21 +345,124 @@ void Engine::complete(std::uint32_t operation, Time at, Time cost) {
   }
 }
 
-void Engine::disturb(std::uint32_t rank, Time at, Time taken) {
-  for (std::uint32_t i = ranks_[rank].first_stream; taken > 0 && i < streams_.size() && streams_[i].rank == rank; ++i) {
-    StreamState& stream = streams_[i];
-    if (stream.phase == Phase::acting && stream.now >= at) {
-      (stream.now > at ? stream.now : stream.stolen) += taken;
-      return;
+// --- processors -----------------------------------------------------------------------------------
+
+bool Engine::compute(StreamState& stream, std::uint32_t index, const Operation& operation) {
+  if (stream.phase == Phase::acting) {
+    const auto took = static_cast<Time>(static_cast<double>(operation.took.count()) * 1000 * options_.compute_factor);
+    stream.compute += took;
+    stream.computed = stream.base + stream.next;
+    stream.left = took;
+    stream.phase = Phase::computing;
+    delay(stream, taken_of(stream.disturbance, stream.now, took));
+  }
+  while (true) {
+    if (std::exchange(stream.phase, Phase::computing) == Phase::sliced) {
+      give_back_core(stream, index);
+      if (!has_core(stream, index)) {
+        return false;
+      }
+    }
+    if (!cores_.are_shared() || stream.left <= machine_.core_slice) {
+      break;
+    }
+    stream.now += machine_.core_slice;
+    stream.left -= machine_.core_slice;
+    stream.phase = Phase::sliced;
+    if (must_give_way(index, stream.now)) {
+      return false;
     }
   }
+  stream.now += std::exchange(stream.left, 0);
+  stream.phase = Phase::acting;
+  return true;
+}
+
+void Engine::delay(StreamState& stream, Time taken) {
+  if (options_.computing == ComputingTimes::with_network) {
+    stolen_[stream.computed] += in_ns(taken);
+  } else {
+    const bool is_computing = stream.phase == Phase::computing || stream.phase == Phase::sliced;
+    (is_computing ? stream.left : stream.now) += taken;
+  }
+}
+
+bool Engine::has_core(StreamState& stream, std::uint32_t index) {
+  if (!cores_.are_shared() || stream.has_core) {
+    return true;
+  }
+  stream.has_core = cores_.take(machine_.host(stream.rank), index);
+  return stream.has_core;
+}
+
+void Engine::give_back_core(StreamState& stream, std::uint32_t index) {
+  if (!cores_.are_shared()) {
+    return;
+  }
+  const std::uint32_t host = machine_.host(stream.rank);
+  stream.has_core = false;
+  if (const std::uint32_t next = cores_.give_back(host, index); next != none) {
+    streams_[next].has_core = true;
+    streams_[next].now = std::max(streams_[next].now, now_);
+    events_.push({now_, EventKind::stream, next});
+  }
+  const std::uint32_t first = host * machine_.ranks_per_host;
+  for (std::uint32_t rank = first; rank < std::min(first + machine_.ranks_per_host, machine_.ranks); ++rank) {
+    if (ranks_[rank].waiting > 0 && !ranks_[rank].pending.empty()) {
+      drain(rank, now_);
+    }
+  }
+}
+
+void Engine::disturb(std::uint32_t rank, const Disturbance& by) {
+  StreamState* const stream = by.taken > 0 ? disturbed(rank, by) : nullptr;
+  if (stream == nullptr) {
+    return;
+  }
+  const Time rest = is_idle(*stream) ? 0 : stream->now + stream->left - by.at;
+  if (rest > 0) {
+    delay(*stream, taken_of(by, by.at, rest));
+  }
+  stream->disturbance = after(stream->disturbance, by);
+}
+
+Engine::StreamState* Engine::disturbed(std::uint32_t rank, const Disturbance& by) {
+  const auto is_disturbed = [&by](const StreamState& stream) { return !is_idle(stream) && stream.now >= by.at; };
+  if (cores_.are_shared()) {
+    for (const std::uint32_t holder : cores_.holders(machine_.host(rank))) {
+      if (is_disturbed(streams_[holder])) {
+        return &streams_[holder];
+      }
+    }
+  }
+  const std::uint32_t first = ranks_[rank].first_stream;
+  for (std::uint32_t i = first; i < streams_.size() && streams_[i].rank == rank; ++i) {
+    if (is_disturbed(streams_[i])) {
+      return &streams_[i];
+    }
+  }
+  return first < streams_.size() && streams_[first].rank == rank ? &streams_[first] : nullptr;
+}
+
+Time Engine::taken_of(const Disturbance& by, Time begin, Time took) const noexcept {
+  const Time end = by.end();
+  if (by.taken == 0 || end <= begin) {
+    return 0;
+  }
+  const double rate = static_cast<double>(by.taken) / static_cast<double>(end - by.at);
+  const double left = rate * static_cast<double>(end - std::max(begin, by.at));
+  const double meanwhile = static_cast<double>(took) * rate;
+  if (options_.computing == ComputingTimes::with_network) {
+    return static_cast<Time>(std::min(left, meanwhile));
+  }
+  return static_cast<Time>(std::min(left, meanwhile / (1 - rate)));
 }
 
 // --- progress -------------------------------------------------------------------------------------
 
 void Engine::progress(std::uint32_t rank, EventKind kind, std::uint32_t id, Time now) {
   RankState& state = ranks_[rank];
-  if (platform_.progress == ProgressModel::ideal || state.waiting > 0) {
+  if (platform_.progress == ProgressModel::ideal || is_polling(rank)) {
     progress_now(kind, id, now);
     return;
   }
@@ -344,6 +470,10 @@ void Engine::progress(std::uint32_t rank, EventKind kind, std::uint32_t id, Time
     events_.push({(now + progress_every_ - 1) / progress_every_ * progress_every_, EventKind::tick, rank});
   }
   state.pending.push_back({kind, id});
+}
+
+bool Engine::is_polling(std::uint32_t rank) const noexcept {
+  return ranks_[rank].waiting > 0 && (!cores_.are_shared() || cores_.is_one_free(machine_.host(rank)));
 }
 
 void Engine::progress_now(EventKind kind, std::uint32_t id, Time now) {
@@ -376,6 +506,7 @@ Prediction Engine::result() {
     prediction.total = std::max(prediction.total, times.end);
   }
   prediction.times = std::move(times_);
+  prediction.stolen = std::move(stolen_);
   prediction.memory_bytes = messages_.table().bytes() + messages_.network().bytes() + done_.capacity() * sizeof(Time);
   if (!messages_.table().is_matched()) {
     prediction.notices = find_trouble(schedule_);

@@ -39,6 +39,10 @@ struct Costs {
   [[nodiscard]] Time occupying(std::uint64_t bytes) const noexcept {
     return link.occupying.empty() ? moving(bytes) : along(link.occupying, {}, link.gap_per_byte_ns, bytes);
   }
+  /// From departure until the sender's buffer is free.
+  [[nodiscard]] Time leaving(std::uint64_t bytes) const noexcept {
+    return link.leaving.empty() ? moving(bytes) : std::min(moving(bytes), along(link.leaving, {}, std::nullopt, bytes));
+  }
   [[nodiscard]] bool is_eager(std::uint64_t bytes) const noexcept { return bytes <= link.eager_bytes_max; }
   [[nodiscard]] Time sending(std::uint64_t bytes) const noexcept {
     return link.processor.sending.empty() ? send_overhead + handling(bytes)
@@ -90,6 +94,8 @@ struct Machine {
         within{platform.within_host},
         ranks{ranks_},
         ranks_per_host{platform.ranks_per_host},
+        shared_cores{platform.shares_cores() ? platform.cores_per_host : 0},
+        core_slice{to_time(platform.core_slice_ns)},
         copy_per_byte{1e12 / platform.copy_bytes_per_s},
         search_each{to_time(platform.search_ns)} {}
 
@@ -117,6 +123,8 @@ struct Machine {
   Costs within;
   std::uint32_t ranks;
   std::uint32_t ranks_per_host;
+  std::uint32_t shared_cores;  ///< Of each host, if its ranks are more; else 0.
+  Time core_slice;             ///< How long a rank computes before another gets its core.
   double copy_per_byte;
   Time search_each;  ///< To search one element of a queue.
 };

@@ -60,7 +60,7 @@ Time MessageProtocol::receive(std::uint32_t operation, const MatchKey& key, std:
   if (message.stage == Stage::asked) {
     answer(index, now);
   } else if (message.stage == Stage::delivered) {
-    delivered(index, arrived);
+    hand_over(index, arrived);
   }
   return search;
 }
@@ -73,7 +73,9 @@ void MessageProtocol::answer(std::uint32_t message, Time now) {
 
 void MessageProtocol::submit(std::uint32_t message, Time now) {
   const Message& sent = messages_[message];
-  user_.disturb(sent.source, now, costs(sent).stolen_sending(sent.bytes));
+  if (sent.is_eager) {
+    disturb_sender(sent, now);
+  }
   network_->submit(message, now);
 }
 
@@ -82,17 +84,33 @@ void MessageProtocol::left(std::uint32_t message, Time at) {
   user_.has_left(sent.send, at);
   if (!sent.is_eager) {
     user_.complete(sent.send, at, 0);
+    disturb_sender(sent, at);
   }
+}
+
+/// From the end of the send on, while its bytes move.
+void MessageProtocol::disturb_sender(const Message& sent, Time at) {
+  const Time taken = costs(sent).stolen_sending(sent.bytes);
+  const Time moving = costs(sent).moving(sent.bytes);
+  const Time before = sent.is_eager ? 0 : costs(sent).leaving(sent.bytes);
+  user_.disturb(sent.source, {.at = at, .taken = taken, .lasts = moving - before});
 }
 
 void MessageProtocol::delivered(std::uint32_t message, Time at) {
   Message& sent = messages_[message];
   sent.stage = Stage::delivered;
-  user_.disturb(sent.destination, at, costs(sent).stolen_receiving(sent.bytes));
+  const Time moving = costs(sent).moving(sent.bytes);
+  user_.disturb(sent.destination,
+                {.at = at - moving, .taken = costs(sent).stolen_receiving(sent.bytes), .lasts = moving});
   if (sent.receive == none) {
     sent.time = at;
-    return;
+  } else {
+    hand_over(message, at);
   }
+}
+
+void MessageProtocol::hand_over(std::uint32_t message, Time at) {
+  const Message& sent = messages_[message];
   if (at < sent.time) {  // before its receive: the unexpected message is copied now
     at = sent.time + (sent.is_eager ? machine_.copying(sent.bytes) : 0);
   }

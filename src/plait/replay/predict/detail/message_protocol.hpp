@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -13,6 +14,16 @@
 
 namespace plait::replay::predicting {
 
+/// Work of the network on a processor, spread evenly over a time. Computing ends later by the part of it that is done
+/// meanwhile; a rank that waits loses nothing.
+struct Disturbance {
+  Time at = 0;
+  Time taken = 0;
+  Time lasts = 0;  ///< From `at`. Longer if the work would else take more than nine tenths of the processor.
+
+  [[nodiscard]] Time end() const noexcept { return at + std::max(lasts, taken + taken / 9); }
+};
+
 /// What a protocol notifies: an engine that plays operations. Times may be in the future.
 class MessageUser {
  public:
@@ -22,9 +33,8 @@ class MessageUser {
   virtual void has_left(std::uint32_t send, Time at) = 0;
   /// A send is over, or a receive has its message. `cost`: time of the receiver's processor.
   virtual void complete(std::uint32_t operation, Time at, Time cost) = 0;
-  /// The network takes so much of a rank's processor: computing that is under way ends later. A rank that waits loses
-  /// nothing.
-  virtual void disturb(std::uint32_t /*rank*/, Time /*at*/, Time /*taken*/) {}
+  /// The network takes so much of a rank's processor.
+  virtual void disturb(std::uint32_t /*rank*/, const Disturbance& /*by*/) {}
 
  protected:
   ~MessageUser() = default;
@@ -60,6 +70,9 @@ class MessageProtocol {
     return message.is_within_host ? machine_.within : machine_.between;
   }
   void answer(std::uint32_t message, Time now);
+  /// Completes the receive of a message that was delivered at `at`.
+  void hand_over(std::uint32_t message, Time at);
+  void disturb_sender(const Message& sent, Time at);
   /// Gives the data to the network.
   void submit(std::uint32_t message, Time now);
 

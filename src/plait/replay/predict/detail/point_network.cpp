@@ -80,7 +80,7 @@ class PointNetwork final : public Network {
     const Time moving = costs.moving(data.bytes);
     const Time occupying = costs.occupying(data.bytes);
     port.free = now + costs.gap + occupying;
-    parts_.user.left(message, now + moving);
+    parts_.user.left(message, now + costs.leaving(data.bytes));
     if (data.is_within_host) {
       // Delays bytes in the other direction. If there are none, the port is free before an answer can leave.
       Time& other = ports_[parts_.machine.topology.host_count() + data.destination].free;
