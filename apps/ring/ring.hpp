@@ -18,7 +18,8 @@ using plait::particles::Vector;
 struct Parameters {
   double central_mass = 1;
   double time_step = 1.0 / 1024;
-  double theta = 0.5;  ///< Opening angle; 0 sums directly.
+  double theta = 0.5;      ///< Opening angle; 0 sums directly.
+  double force_error = 0;  ///< If positive, the angle is that of this error (`LongRangeOptions::force_error`).
   Order order = Order::quadrupole;
   double softening = 0;         ///< Plummer length between bodies.
   double collision_radius = 0;  ///< Bodies closer than this are in contact; 0: no contacts.

@@ -64,6 +64,7 @@ particles::LongRangeOptions Simulation::gravity_with_contacts() {
                                       .acceleration = bodies_.acceleration,
                                       .potential = bodies_.potential,
                                       .theta = p.theta,
+                                      .force_error = p.force_error,
                                       .order = p.order,
                                       .softening = p.softening,
                                       .near_radius = p.collision_radius,

@@ -22,6 +22,11 @@ def bodies(file: pathlib.Path) -> np.ndarray:
         return snapshot["PartType1/Coordinates"][:][np.argsort(snapshot["PartType1/ParticleIDs"][:])]
 
 
+def force_error(file: pathlib.Path) -> float:
+    with h5py.File(file) as snapshot:
+        return float(np.ravel(snapshot["RunState"].attrs["ForceError"])[0])
+
+
 class Program(ProgramCase):
     def setUp(self) -> None:
         super().setUp()
@@ -63,6 +68,21 @@ class Program(ProgramCase):
         self.good("run", self.start, "--steps", 4, "--output", self.folder / "three", ranks=3)
         difference = bodies(self.folder / "two/ring-00000004.hdf5") - bodies(self.folder / "three/ring-00000004.hdf5")
         self.assertLess(np.abs(difference).max(), 1e-9)
+
+    def test_a_wanted_error_of_forces_is_kept_in_snapshots_until_an_angle_is_given(self) -> None:
+        out = self.folder / "out"
+        self.good("run", self.start, "--steps", 1, "--force-error", 1e-3, "--output", out, ranks=2)
+        self.assertEqual(force_error(out / "ring-00000001.hdf5"), 1e-3)
+        self.good("run", out / "ring-00000001.hdf5", "--steps", 1, "--output", self.folder / "kept")
+        self.assertEqual(force_error(self.folder / "kept/ring-00000002.hdf5"), 1e-3)
+        self.good("run", out / "ring-00000001.hdf5", "--steps", 1, "--theta", 0.5, "--output", self.folder / "angle")
+        self.assertEqual(force_error(self.folder / "angle/ring-00000002.hdf5"), 0)
+
+    def test_a_snapshot_of_an_earlier_version_is_read(self) -> None:
+        def without_force_error(file: h5py.File) -> None:
+            del file["RunState"].attrs["ForceError"]
+
+        self.good("run", self.changed(without_force_error), "--steps", 1, "--output", self.folder / "out")
 
     def test_the_text_format_there_and_back_keeps_every_bit(self) -> None:
         text, back = self.folder / "ring.txt", self.folder / "back.hdf5"
@@ -108,6 +128,8 @@ class Program(ProgramCase):
     def test_bad_options_are_refused_by_name(self) -> None:
         self.refused("--frobnicate", "run", self.start, "--frobnicate")
         self.refused("--theta", "run", self.start, "--theta", -1, "--output", self.folder / "out")
+        self.refused("--force-error", "run", self.start, "--force-error", -1, "--output", self.folder / "out")
+        self.refused("--theta", "run", self.start, "--force-error", 1e-3, "--theta", 0.5)
         self.refused("--order", "run", self.start, "--order", "octupole")
         done = run("run", self.start, "--output", self.folder / "o", ranks=2, environment={"PLAIT_WORKERS": "none"})
         self.assertNotEqual(done.returncode, 0)

@@ -42,7 +42,13 @@ void add_run_options(CLI::App& run, RunSettings& settings) {
   };
   const std::map<std::string, Order> orders{{"monopole", Order::monopole}, {"quadrupole", Order::quadrupole}};
   parameter("--time-step", &Parameters::time_step, "Length of a step [1/1024]");
-  parameter("--theta", &Parameters::theta, "Opening angle; 0 sums directly [0.5]");
+  CLI::Option* const theta = parameter("--theta", &Parameters::theta, "Opening angle; 0 sums directly [0.5]");
+  theta->each([&settings](const std::string&) {
+    settings.changes.emplace_back([](Parameters& parameters) { parameters.force_error = 0; });
+  });
+  parameter(
+      "--force-error", &Parameters::force_error, "Error that forces may have (rms), instead of --theta; 0: none [0]")
+      ->excludes(theta);
   parameter("--order", &Parameters::order, "Moments of cells [quadrupole]")->transform(CLI::CheckedTransformer(orders));
   parameter("--softening", &Parameters::softening, "Plummer length [0]");
   parameter("--collision-radius", &Parameters::collision_radius, "Nearer bodies are in contact; 0: none [0]");

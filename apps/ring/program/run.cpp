@@ -45,6 +45,11 @@ void visit_state(State& state, Visit visit) {
   visit("DomainsInHeight", state.grid.z);
   visit("DomainCuts", state.cuts);
 }
+/// The same for values that files of earlier versions lack.
+template <class State, class Visit>
+void visit_newer_state(State& state, Visit visit) {
+  visit("ForceError", state.parameters.force_error);
+}
 constexpr const char* state_group = "RunState";
 
 /// Bodies are dark matter in files, in units in which the central mass is Saturn's and a length 1e5 km.
@@ -60,7 +65,9 @@ hdf5::SnapshotLayout layout_of(const Bodies& bodies) {
 
 hdf5::SnapshotHeader header_of(const RunState& state) {
   hdf5::SnapshotHeader header{.time = state.time, .box = {4, 4, 4}, .code = "plait-ring", .run_name = "ring"};
-  visit_state(state, [&](const char* key, const auto& value) { header.groups[state_group].set(key, value); });
+  const auto set = [&](const char* key, const auto& value) { header.groups[state_group].set(key, value); };
+  visit_state(state, set);
+  visit_newer_state(state, set);
   return header;
 }
 
@@ -72,7 +79,13 @@ RunState read(const path& file, Bodies& bodies, std::uint32_t rank = 0, std::uin
     std::ranges::fill(bodies.store[Particles::kind], std::uint8_t{1});
   } else {
     const auto info = hdf5::read_snapshot(file, layout_of(bodies), bodies.store, rank, ranks).value();
-    visit_state(state, [&](const char* key, auto& value) { info.group(state_group).get(key, value); });
+    const auto& values = info.group(state_group);
+    visit_state(state, [&](const char* key, auto& value) { values.get(key, value); });
+    visit_newer_state(state, [&](const char* key, auto& value) {
+      if (values.contains(key)) {
+        values.get(key, value);
+      }
+    });
   }
   return state;
 }
@@ -89,6 +102,8 @@ void check(const Parameters& p) {
   const auto is_length = [](double value) { return std::isfinite(value) && value >= 0; };
   app::require(std::isfinite(p.time_step) && p.time_step > 0, "--time-step", "a positive number");
   app::require(p.theta >= 0 && p.theta < 2, "--theta", "a number from 0 (direct sum) to below 2");
+  app::require(
+      std::isfinite(p.force_error) && p.force_error >= 0, "--force-error", "a positive number, or 0 for --theta");
   app::require(p.order == Order::monopole || p.order == Order::quadrupole, "--order", "monopole or quadrupole");
   app::require(is_length(p.softening), "--softening", "a length of 0 or more");
   app::require(is_length(p.collision_radius), "--collision-radius", "a length of 0 or more");

@@ -198,6 +198,13 @@ TEST_P(OnRanks, forces_with_sizes_measured_at_start_are_within_their_error_of_th
   EXPECT_LT(test::rms_error(compute(sphere).accelerations, direct(sphere.count)), 1e-3);
 }
 
+TEST_P(OnRanks, forces_with_an_angle_chosen_for_their_error_are_within_it_of_the_direct_sum) {
+  Job sphere = job();
+  sphere.count = 4'000;
+  sphere.force.force_error = 5e-4;  // the angles of ranks differ
+  EXPECT_LT(test::rms_error(compute(sphere).accelerations, direct(sphere.count)), 7e-4);
+}
+
 TEST(System, keeps_no_lists_where_near_pairs_are_to_be_found) {
   EXPECT_THROW((void)make_long_range({.near_radius = 0.1, .keeps_lists = true}), Error);
 }

@@ -14,6 +14,7 @@
 #include "plait/comm/collectives/all_gather.hpp"
 #include "plait/particles/trees/boundary.hpp"
 #include "plait/particles/trees/detail/tree_tasks.hpp"
+#include "plait/particles/trees/force_error.hpp"
 #include "plait/particles/trees/let.hpp"
 #include "plait/particles/trees/tuning.hpp"
 
@@ -79,6 +80,11 @@ class TreeForces final : public LongRange {
       throw Error{ErrorCode::bad_argument,
                   "reused interaction lists miss new pairs within the near radius: unset keeps_lists or near_radius"};
     }
+    if (!(options_.force_error >= 0)) {
+      throw Error{ErrorCode::bad_argument,
+                  fmt::format("a force error of {} cannot be: give a positive one, as 1e-3, or 0 for the angle theta",
+                              options_.force_error)};
+    }
   }
 
   std::vector<Task> add_building_tasks(const StepFrame& frame, Task after) override {
@@ -103,9 +109,8 @@ class TreeForces final : public LongRange {
     far_kind_ = frame.graph.kind("walk: far ranks");
     const auto begin = [this](std::uint32_t pieces) {
       is_rebuilt_ = true;
-      if (options_.measures_sizes && !std::exchange(has_sizes_, true)) {
-        const TrialTargets trial{*store_, options_.targets, options_.acceleration, options_.potential};
-        tree_options_ = with_fastest_sizes(trial, tree_options_, walk_);
+      if (!std::exchange(is_tuned_, true)) {
+        tune();
       }
       tree_.begin(*store_, tree_options_, bounding_box(*store_), pieces);
     };
@@ -170,6 +175,18 @@ class TreeForces final : public LongRange {
   [[nodiscard]] const Tree* tree() const noexcept override { return &tree_; }
 
  private:
+  /// Before the first build. Each rank has an angle and sizes of its own, as the nodes that it sends have their
+  /// opening distances.
+  void tune() {
+    const TrialTargets trial{*store_, options_.targets, options_.acceleration, options_.potential};
+    if (options_.force_error > 0) {
+      tree_options_.theta = theta_of_error(trial, tree_options_, walk_, options_.force_error);
+    }
+    if (options_.measures_sizes) {
+      tree_options_ = with_fastest_sizes(trial, tree_options_, walk_);
+    }
+  }
+
   // ---- the exchange of trees ----
 
   void send_summary(TaskContext& context) {
@@ -365,7 +382,7 @@ class TreeForces final : public LongRange {
   std::optional<comm::Group> group_;
   std::vector<WorkerState> workers_;
 
-  bool has_sizes_ = false;
+  bool is_tuned_ = false;
   bool is_rebuilt_ = true;  ///< In this step; else the tree is refreshed.
   TreeView own_view_;
   WalkLists own_lists_;

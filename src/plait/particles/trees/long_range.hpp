@@ -36,6 +36,11 @@ struct LongRangeOptions {
   Kinds sources;
   Kinds targets;
   double theta = 0.5;  ///< The opening angle; 0 sums directly.
+  /// The error that forces may have: its root mean square over that of the force. Each rank then chooses theta for its
+  /// own particles before the first build (`theta_of_error`). 0: `theta` is the angle.
+  double force_error = 0;
+  /// Quadrupoles cost less than monopoles of the same error, and their errors are less of one sign: energy is conserved
+  /// better by one order of magnitude or more.
   Order order = Order::quadrupole;
   Precision precision = Precision::full;
   double softening = 0;           ///< The Plummer length.
@@ -69,7 +74,8 @@ class LongRange : public Interaction {
   [[nodiscard]] virtual std::span<const double> near_sums() const noexcept = 0;
 };
 
-/// Throws: `Error` with `bad_argument` for reused interaction lists with a near radius.
+/// Throws: `Error` with `bad_argument` for reused interaction lists with a near radius, and for a force error that is
+/// negative or no number.
 [[nodiscard]] std::unique_ptr<LongRange> make_long_range(LongRangeOptions options);
 
 }  // namespace plait::particles

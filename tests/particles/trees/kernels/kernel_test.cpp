@@ -166,6 +166,48 @@ TEST_P(EveryKernel, pulls_with_the_gradient_of_the_potential_of_cells) {
   }
 }
 
+/// The mean of signed relative errors.
+struct MeanError {
+  double potential = 0;
+  double force = 0;  ///< Along the force.
+};
+
+/// Of sums in single precision beside double ones over the same numbers. Short lists, as the
+/// rounding of long sums would hide the errors of roots.
+MeanError mean_error_in_single_precision(const Kernels& kernels) {
+  constexpr std::size_t rounds = 4096;
+  std::mt19937_64 generator{5};
+  std::uniform_real_distribution<float> uniform{1, 5};
+  CellList cells;
+  cells.reserve(list_padding);
+  const double here = 0;
+  const float near_here = 0;
+  MeanError mean;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    Pull exact;
+    for (std::size_t j = 0; j < list_padding; ++j) {
+      cells.x[j] = uniform(generator);
+      cells.y[j] = cells.z[j] = 0;
+      cells.mass[j] = 1;
+      const double r = cells.x[j];
+      exact.x += 1 / (r * r);
+      exact.potential -= 1 / r;
+    }
+    Pull pull;
+    const TargetSpan target{&here, &here, &here, &near_here, &near_here, &near_here, 1, &pull};
+    kernels.monopoles(target, cells.pad(list_padding), {});
+    mean.potential += (pull.potential / exact.potential - 1) / rounds;
+    mean.force += (pull.x / exact.x - 1) / rounds;
+  }
+  return mean;
+}
+
+TEST_P(EveryKernel, has_no_error_of_one_sign_in_single_precision) {
+  const MeanError mean = mean_error_in_single_precision(*GetParam());
+  EXPECT_LT(std::abs(mean.potential), 5e-9);
+  EXPECT_LT(std::abs(mean.force), 1e-8);
+}
+
 TEST_P(EveryKernel, does_nothing_with_empty_lists) {
   std::vector<Pull> pulls(1);
   std::uint32_t near = 0;
