@@ -165,7 +165,7 @@ int main(int argc, char** argv) {
   std::size_t count = 100'000;
   bench::Report report{"periodic",
                        "forces of all images cost less than those of one open box, with an error below 1e-3",
-                       2,
+                       bench::Place{.ranks = {2}},
                        argc,
                        argv,
                        [&](CLI::App& app) { app.add_option("--particles", count, "How many.")->capture_default_str(); }};

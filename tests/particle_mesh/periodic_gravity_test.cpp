@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <random>
@@ -145,15 +146,111 @@ TEST_P(OnRanks, forces_and_potentials_are_those_of_all_images) {
     const EwaldField field = compute(job(kind));
     EXPECT_LT(force_error(field, exact(kind)), 1e-3) << kind;
     EXPECT_LT(potential_error(field, exact(kind)), 1e-3) << kind;
-    if (testing::Test::HasFailure() || std::getenv("PLAIT_SHOW") != nullptr) {
-      std::printf("%s %g %g\n", kind.c_str(), force_error(field, exact(kind)), potential_error(field, exact(kind)));
-    }
   }
+}
+
+TEST_P(OnRanks, mixed_precision_is_as_accurate) {
+  Job mixed = job("clusters");
+  mixed.precision = Precision::mixed;
+  EXPECT_LT(force_error(compute(mixed), exact("clusters")), 1e-3);
+}
+
+TEST_P(OnRanks, steps_repeat_the_sums) {
+  Job stepping = job("random");
+  stepping.steps = 2;  // nothing moves
+  EXPECT_LT(force_error(compute(stepping), compute(job("random"))), 1e-12);
 }
 
 INSTANTIATE_TEST_SUITE_P(PeriodicGravity,
                          OnRanks,
-                         testing::Values(std::tuple{1U, 1U}, std::tuple{1U, 2U}, std::tuple{2U, 1U}, std::tuple{3U, 2U}, std::tuple{7U, 1U}));
+                         testing::Values(std::tuple{1U, 1U},
+                                         std::tuple{1U, 2U},
+                                         std::tuple{2U, 1U},
+                                         std::tuple{3U, 2U},
+                                         std::tuple{7U, 1U}));
+
+/// A target without a charge: the field of the others at its place.
+TEST(PeriodicGravity, kinds_select_sources_and_targets) {
+  plait::test::run_program({}, {}, [](Runtime& runtime) {
+    Sample sample;
+    sample.store.add(2);
+    sample.store.positions()[0] = {0.2, 0, 0};
+    sample.store.positions()[1] = {-0.3, 0.1, 0};
+    sample.store[Particles::kind][1] = 1;
+    sample.store[sample.mass][0] = sample.store[sample.mass][1] = 1;
+    System system{runtime.messages(),
+                  runtime.scheduler(),
+                  sample.store,
+                  {.space = {.root = box, .periodic = {true, true, true}}}};
+    PeriodicGravityOptions options = options_of(sample);
+    options.tree.sources = {0};
+    options.tree.targets = {1};
+    system.add(make_periodic_gravity(runtime.messages(), runtime.scheduler(), options));
+    system.update();
+    const std::size_t target = sample.store[Particles::kind][0] == 1 ? 0 : 1;
+    const std::vector<Vector> places{{0.2, 0, 0}, {-0.3, 0.1, 0}};
+    const EwaldField field = ewald_field(box, places, std::vector<double>{1, 0});
+    EXPECT_LT(length(sample.store[sample.acceleration][target] - field.acceleration[1]), 1e-3);
+    EXPECT_NEAR(sample.store[sample.potential][target], field.potential[1], 1e-3);
+    EXPECT_EQ(sample.store[sample.acceleration][1 - target], Vector{});
+  });
+}
+
+/// A softened particle alone feels its images; its own potential is left out, as without a mesh.
+TEST(PeriodicGravity, a_particle_does_not_act_on_itself) {
+  for (const double softening : {0.0, 0.01}) {
+    plait::test::run_program({}, {}, [&](Runtime& runtime) {
+      Sample sample;
+      sample.store.add(1);
+      sample.store.positions()[0] = {0.31, -0.2, 0.77};
+      sample.store[sample.mass][0] = 2;
+      System system{runtime.messages(),
+                    runtime.scheduler(),
+                    sample.store,
+                    {.space = {.root = box, .periodic = {true, true, true}}}};
+      PeriodicGravityOptions options = options_of(sample);
+      options.tree.softening = softening;
+      system.add(make_periodic_gravity(runtime.messages(), runtime.scheduler(), options));
+      system.update();
+      const EwaldField field = ewald_field(box, sample.store.positions(), sample.store[sample.mass]);
+      EXPECT_NEAR(sample.store[sample.potential][0], field.potential[0], 2e-3);
+      EXPECT_LT(length(sample.store[sample.acceleration][0]), 2e-3);
+    });
+  }
+}
+
+/// The error that these settings give, from the construction or from the first sums.
+std::string error_of(const std::function<void(PeriodicGravityOptions&, Space&)>& change) {
+  std::string message;
+  plait::test::run_program({}, {}, [&](Runtime& runtime) {
+    Sample sample;
+    PeriodicGravityOptions options = options_of(sample);
+    Space space{.root = box, .periodic = {true, true, true}};
+    change(options, space);
+    try {
+      System system{runtime.messages(), runtime.scheduler(), sample.store, {.space = space}};
+      system.add(make_periodic_gravity(runtime.messages(), runtime.scheduler(), options));
+      system.update();
+    } catch (const Error& error) {
+      message = error.what();
+    }
+  });
+  return message;
+}
+
+TEST(PeriodicGravity, settings_that_cannot_work_are_refused_with_a_reason) {
+  const auto expect = [](const std::string& part, const std::function<void(PeriodicGravityOptions&, Space&)>& change) {
+    const std::string message = error_of(change);
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  expect("give `box`", [](auto& options, auto&) { options.box = {}; });
+  expect("too small", [](auto& options, auto&) { options.mesh = {16, 16, 5}; });
+  expect("more than half of the box", [](auto& options, auto&) { options.mesh = {8, 8, 8}; });
+  expect("give a positive length", [](auto& options, auto&) { options.split = -1; });
+  expect("must be unset", [](auto& options, auto&) { options.tree.cutoff = 0.1; });
+  expect("not periodic along all axes", [](auto&, Space& space) { space.periodic[1] = false; });
+  EXPECT_EQ(error_of([](auto&, auto&) {}), "");  // no particles at all
+}
 
 }  // namespace
 }  // namespace plait::particles::periodic_gravity_test
