@@ -137,7 +137,8 @@ void measure(bench::Report& report, plait::Runtime& runtime, std::size_t count, 
   const auto mesh = 2 * static_cast<plait::fft::Index>(std::lround(std::cbrt(static_cast<double>(count)) / 2));
   // Direct sums up to six lengths of a long split, on a mesh twice as fine: errors of 1e-5, as tests show beside Ewald
   // sums.
-  const Measured exact = run(runtime, count, is_clustered, 1, {.theta = 0, .split = 2.5, .cutoff = 6, .mesh = 2 * mesh});
+  const Measured exact =
+      run(runtime, count, is_clustered, 1, {.theta = 0, .split = 2.5, .cutoff = 6, .mesh = 2 * mesh});
   const int steps = report.is_full() ? 9 : 5;
   for (const double theta : {0.3, 0.5, 0.7}) {
     const Measured open = run(runtime, count, is_clustered, steps, {.theta = theta});
@@ -163,12 +164,13 @@ void measure(bench::Report& report, plait::Runtime& runtime, std::size_t count, 
 
 int main(int argc, char** argv) {
   std::size_t count = 100'000;
-  bench::Report report{"periodic",
-                       "forces of all images cost less than those of one open box, with an error below 1e-3",
-                       bench::Place{.ranks = {2}},
-                       argc,
-                       argv,
-                       [&](CLI::App& app) { app.add_option("--particles", count, "How many.")->capture_default_str(); }};
+  bench::Report report{
+      "periodic",
+      "forces of all images cost less than those of one open box, with an error below 1e-3",
+      bench::Place{.ranks = {2}},
+      argc,
+      argv,
+      [&](CLI::App& app) { app.add_option("--particles", count, "How many.")->capture_default_str(); }};
   bool is_first = true;
   {
     plait::MpiSession session{argc, argv};

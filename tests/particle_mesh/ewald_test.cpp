@@ -55,7 +55,8 @@ TEST(Ewald, the_mean_potential_of_a_cloud_is_nearly_zero) {
   std::vector<double> charges{1};
   constexpr int points = 12;
   for (int i = 0; i < points * points * points; ++i) {
-    places.push_back({(i % points + 0.5) / points, (i / points % points + 0.5) / points, (i / points / points + 0.5) / points});
+    places.push_back(
+        {(i % points + 0.5) / points, (i / points % points + 0.5) / points, (i / points / points + 0.5) / points});
     charges.push_back(0);
   }
   const EwaldField field = ewald_field({{0, 0, 0}, {1, 1, 1}}, places, charges);

@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(PeriodicGravity,
 
 /// A target without a charge: the field of the others at its place.
 TEST(PeriodicGravity, kinds_select_sources_and_targets) {
-  plait::test::run_program({}, {}, [](Runtime& runtime) {
+  plait::test::run_program({.ranks = 1}, {}, [](Runtime& runtime) {
     Sample sample;
     sample.store.add(2);
     sample.store.positions()[0] = {0.2, 0, 0};
@@ -199,7 +199,7 @@ TEST(PeriodicGravity, kinds_select_sources_and_targets) {
 /// A softened particle alone feels its images; its own potential is left out, as without a mesh.
 TEST(PeriodicGravity, a_particle_does_not_act_on_itself) {
   for (const double softening : {0.0, 0.01}) {
-    plait::test::run_program({}, {}, [&](Runtime& runtime) {
+    plait::test::run_program({.ranks = 1}, {}, [&](Runtime& runtime) {
       Sample sample;
       sample.store.add(1);
       sample.store.positions()[0] = {0.31, -0.2, 0.77};
@@ -214,7 +214,7 @@ TEST(PeriodicGravity, a_particle_does_not_act_on_itself) {
       system.update();
       const EwaldField field = ewald_field(box, sample.store.positions(), sample.store[sample.mass]);
       EXPECT_NEAR(sample.store[sample.potential][0], field.potential[0], 2e-3);
-      EXPECT_LT(length(sample.store[sample.acceleration][0]), 2e-3);
+      EXPECT_LT(length(sample.store[sample.acceleration][0]), 1e-2);
     });
   }
 }
@@ -222,7 +222,7 @@ TEST(PeriodicGravity, a_particle_does_not_act_on_itself) {
 /// The error that these settings give, from the construction or from the first sums.
 std::string error_of(const std::function<void(PeriodicGravityOptions&, Space&)>& change) {
   std::string message;
-  plait::test::run_program({}, {}, [&](Runtime& runtime) {
+  plait::test::run_program({.ranks = 1}, {}, [&](Runtime& runtime) {
     Sample sample;
     PeriodicGravityOptions options = options_of(sample);
     Space space{.root = box, .periodic = {true, true, true}};

@@ -8,9 +8,9 @@ namespace plait::particles {
 
 /// Divides the potential 1 / r of a charge into a smooth part, for a mesh, and a rest of short range, for a tree.
 ///
-/// The smooth part is erf(r / (2 s)) / r, the potential of a Gaussian cloud, with the length s of the split. The rest is
-/// erfc(r / (2 s)) / r, and is neglected from the cut-off on. Within the cut-off, a polynomial in r^2 replaces
-/// erf(r / (2 s)) / r, with an error below 3e-10 / s for cut-offs of up to 6 s. Formula: Bagla, "TreePM", J. Astrophys.
+/// The smooth part is erf(r / (2 s)) / r, the potential of a Gaussian cloud, with the length s of the split. The rest
+/// is erfc(r / (2 s)) / r, and is neglected from the cut-off on. Within the cut-off, a polynomial in r^2 replaces erf(r
+/// / (2 s)) / r, with an error below 3e-10 / s for cut-offs of up to 6 s. Formula: Bagla, "TreePM", J. Astrophys.
 /// Astron. 23, 2002.
 class ForceSplit {
  public:

@@ -42,7 +42,8 @@ PeriodicMesh mesh_of(const PeriodicGravityOptions& options) {
   const Vector edges = options.box.high - options.box.low;
   const auto refuse = [](const std::string& why) { throw Error{ErrorCode::bad_argument, "periodic gravity: " + why}; };
   if (!(edges.x > 0) || !(edges.y > 0) || !(edges.z > 0)) {
-    refuse(fmt::format("the box has edges {}, {}, {}: give `box`, that of the system's space", edges.x, edges.y, edges.z));
+    refuse(
+        fmt::format("the box has edges {}, {}, {}: give `box`, that of the system's space", edges.x, edges.y, edges.z));
   }
   for (const Index length : options.mesh) {
     if (length < detail::spline_order) {
@@ -69,11 +70,12 @@ ForceSplit split_of(const PeriodicGravityOptions& options, const PeriodicMesh& m
   const Vector edges = options.box.high - options.box.low;
   const double half = std::min({edges.x, edges.y, edges.z}) / 2;
   if (split.cutoff() > half) {
-    throw Error{ErrorCode::bad_argument,
-                fmt::format("periodic gravity: the cut-off {} is more than half of the box, {}: give a finer mesh, or a "
-                            "smaller split or cutoff",
-                            split.cutoff(),
-                            half)};
+    throw Error{
+        ErrorCode::bad_argument,
+        fmt::format("periodic gravity: the cut-off {} is more than half of the box, {}: give a finer mesh, or a "
+                    "smaller split or cutoff",
+                    split.cutoff(),
+                    half)};
   }
   return split;
 }
@@ -266,9 +268,8 @@ class PeriodicGravity final : public Interaction {
       Bytes& out = is_self(*peer) ? peer->potentials_in : peer->potentials_out;
       out.resize(static_cast<std::size_t>(points_of(peer->theirs)) * sizeof(double));
       auto* value = reinterpret_cast<double*>(out.data());
-      for_rows(peer->theirs, [&](const Row& row) {
-        value = std::copy_n(&potentials_[part_offset(row)], row.count, value);
-      });
+      for_rows(peer->theirs,
+               [&](const Row& row) { value = std::copy_n(&potentials_[part_offset(row)], row.count, value); });
       if (is_self(*peer)) {
         continue;
       }

@@ -65,7 +65,8 @@ std::string times_table(std::span<const StepTimes> ranks, std::uint32_t workers)
   }
   const auto steps = static_cast<double>(ranks.front().steps);
   std::string table = fmt::format("{:<22} {:>12} {:>12}\n", "ms per step", "mean", "max over ranks");
-  const bool has_mesh = std::ranges::any_of(ranks, [](const StepTimes& times) { return times[Phase::mesh].count() > 0; });
+  const bool has_mesh =
+      std::ranges::any_of(ranks, [](const StepTimes& times) { return times[Phase::mesh].count() > 0; });
   for (const Line& line : lines_of(steps, workers, has_mesh)) {
     double mean = 0;
     double most = 0;

@@ -34,7 +34,8 @@ TEST(MeshPatch, all_of_a_charge_is_deposited_and_its_centre_stays) {
   for (fft::Index k = patch.box().low[2]; k < patch.box().high[2]; ++k) {
     for (int i = 0; i < spline_order; ++i) {
       for (int j = 0; j < spline_order; ++j) {
-        centre += patch.values()[patch.offset(patch.box().low[0] + i, patch.box().low[1] + j, k)] * static_cast<double>(k);
+        centre +=
+            patch.values()[patch.offset(patch.box().low[0] + i, patch.box().low[1] + j, k)] * static_cast<double>(k);
       }
     }
   }
@@ -49,7 +50,8 @@ TEST(MeshPatch, linear_potentials_are_interpolated_exactly) {
   for (fft::Index i = box.low[0]; i < box.high[0]; ++i) {
     for (fft::Index j = box.low[1]; j < box.high[1]; ++j) {
       for (fft::Index k = box.low[2]; k < box.high[2]; ++k) {
-        patch.values()[patch.offset(i, j, k)] = 2.0 * static_cast<double>(i) - static_cast<double>(j) + 0.5 * static_cast<double>(k);
+        patch.values()[patch.offset(i, j, k)] =
+            2.0 * static_cast<double>(i) - static_cast<double>(j) + 0.5 * static_cast<double>(k);
       }
     }
   }

@@ -53,8 +53,8 @@ void Influence::apply(const fft::ArrayLayout& layout,
       const Wave& y = waves_[1][static_cast<std::size_t>(j)];
       for (Index k = layout.box.low[2]; k < layout.box.high[2]; ++k) {
         const Wave& z = waves_[2][static_cast<std::size_t>(k)];
-        const double aliased = x.square_sum * y.sum * z.sum + x.sum * y.square_sum * z.sum +
-                               x.sum * y.sum * z.square_sum;
+        const double aliased =
+            x.square_sum * y.sum * z.sum + x.sum * y.square_sum * z.sum + x.sum * y.sum * z.square_sum;
         const bool is_mean = i == 0 && j == 0 && k == 0;
         spectrum[static_cast<std::size_t>(layout.offset(i, j, k))] *=
             is_mean ? mean_ : factor * x.filter * y.filter * z.filter / (x.sum * y.sum * z.sum * aliased);

@@ -30,9 +30,9 @@ class Influence {
  private:
   /// What one axis contributes at one index, with images m of the wave number.
   struct Wave {
-    double filter = 0;         ///< exp(-k^2 s^2) U^2, with the spline's transform U.
-    double sum = 0;            ///< Of U(k_m)^2.
-    double square_sum = 0;     ///< Of k_m^2 U(k_m)^2.
+    double filter = 0;      ///< exp(-k^2 s^2) U^2, with the spline's transform U.
+    double sum = 0;         ///< Of U(k_m)^2.
+    double square_sum = 0;  ///< Of k_m^2 U(k_m)^2.
   };
   [[nodiscard]] static Wave wave(fft::Index index, fft::Index length, double spacing, double split_scale);
 
