@@ -21,6 +21,7 @@ BESIDE = {
     "accelerate": [*LAYERS, "preload"],
     "fft": ["base", "trace", "net", "comm", "task"],
     "particles": ["base", "trace", "net", "files", "comm", "task"],
+    "particle_mesh": ["base", "trace", "net", "files", "comm", "task", "fft", "particles"],
     "testing": LAYERS,
     "c": LAYERS,
     "c_particles": [*LAYERS, "particles", "c"],

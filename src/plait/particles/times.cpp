@@ -18,7 +18,7 @@ struct Line {
   std::function<double(const StepTimes&)> milliseconds;
 };
 
-std::vector<Line> lines_of(double steps, double workers) {
+std::vector<Line> lines_of(double steps, double workers, bool has_mesh) {
   const auto of_step = [steps](nanoseconds time) { return static_cast<double>(time.count()) * 1e-6 / steps; };
   const auto sum = [=](Phase first, Phase last, bool with_idle = false) {
     return [=](const StepTimes& times) {
@@ -31,20 +31,24 @@ std::vector<Line> lines_of(double steps, double workers) {
   };
   using enum Phase;
   const auto wall = [=](const StepTimes& times) { return of_step(times.wall); };
-  const auto named = sum(decompose, short_range, true);
-  return {
+  const auto named = sum(decompose, mesh, true);
+  std::vector<Line> lines{
       {"Domain decomposition", sum(decompose, decompose)},
       {"Exchange particles", sum(exchange, exchange)},
-      {"Force calculation", sum(make_tree, short_range, true)},
+      {"Force calculation", sum(make_tree, mesh, true)},
       {"  make tree", sum(make_tree, make_tree)},
       {"  make LETs", sum(make_lets, make_lets)},
       {"  exchange LETs, wait", sum(exchange_lets, exchange_lets, true)},
       {"  tree walk", sum(walk, walk)},
       {"  force kernel", sum(kernel, kernel)},
       {"  short range", sum(short_range, short_range)},
-      {"Others", [=](const StepTimes& times) { return wall(times) - named(times); }},
-      {"Total", wall},
   };
+  if (has_mesh) {
+    lines.push_back({"  mesh", sum(mesh, mesh)});
+  }
+  lines.push_back({"Others", [=](const StepTimes& times) { return wall(times) - named(times); }});
+  lines.push_back({"Total", wall});
+  return lines;
 }
 
 }  // namespace
@@ -61,7 +65,9 @@ std::string times_table(std::span<const StepTimes> ranks, std::uint32_t workers)
   }
   const auto steps = static_cast<double>(ranks.front().steps);
   std::string table = fmt::format("{:<22} {:>12} {:>12}\n", "ms per step", "mean", "max over ranks");
-  for (const Line& line : lines_of(steps, workers)) {
+  const bool has_mesh =
+      std::ranges::any_of(ranks, [](const StepTimes& times) { return times[Phase::mesh].count() > 0; });
+  for (const Line& line : lines_of(steps, workers, has_mesh)) {
     double mean = 0;
     double most = 0;
     for (const StepTimes& times : ranks) {

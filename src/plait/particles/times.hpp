@@ -22,9 +22,10 @@ enum class Phase : std::uint8_t {
   walk,
   kernel,
   short_range,  ///< Neighbour search and short-range kernels.
+  mesh,         ///< Forces from a mesh, without its transforms.
   other,        ///< The program's own functions.
 };
-inline constexpr std::size_t phase_count = 9;
+inline constexpr std::size_t phase_count = 10;
 
 /// The time of workers by phase.
 using PhaseTimes = std::array<nanoseconds, phase_count>;

@@ -37,8 +37,16 @@ void StepRecord::note(const Step& step, const PhaseTimes& phases) {
 }
 
 const char* StepRecord::name_of(Phase phase) noexcept {
-  constexpr std::array<const char*, phase_count> names{
-      "decompose", "exchange", "make tree", "make LETs", "exchange LETs", "walk", "kernel", "short range", "other"};
+  constexpr std::array<const char*, phase_count> names{"decompose",
+                                                       "exchange",
+                                                       "make tree",
+                                                       "make LETs",
+                                                       "exchange LETs",
+                                                       "walk",
+                                                       "kernel",
+                                                       "short range",
+                                                       "mesh",
+                                                       "other"};
   return names[static_cast<std::size_t>(phase)];
 }
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "plait/fft/layout.hpp"
+#include "plait/particles/store/space.hpp"
+
+namespace plait::particles::detail {
+
+/// A mesh over a periodic box. Point (i, j, k) is at `low` + (i, j, k) `spacing`.
+struct PeriodicMesh {
+  std::array<fft::Index, 3> lengths{};
+  Vector low;
+  Vector spacing;
+
+  /// `place` in distances of points from the first.
+  [[nodiscard]] std::array<double, 3> coordinates(const Vector& place) const {
+    return {(place.x - low.x) / spacing.x, (place.y - low.y) / spacing.y, (place.z - low.z) / spacing.z};
+  }
+};
+
+/// The charge of a particle, or the potential and the force on a unit charge.
+struct MeshValue {
+  double potential = 0;
+  Vector slope;  ///< The gradient of the potential.
+};
+
+/// The points of a mesh near the particles of one rank, with one value each.
+///
+/// Indices go on beyond the mesh: they are those of images. `spline_order` points along each axis belong to a particle.
+class MeshPatch {
+ public:
+  /// Covers the particles at `places`; all values are 0. Keeps its memory. Cost: O(particles + points).
+  void cover(const PeriodicMesh& mesh, std::span<const Vector> places);
+
+  /// Adds `charge`, spread over points. Expects: the patch covers `place`.
+  void deposit(const Vector& place, double charge);
+  /// Interpolates the values. Expects: as above.
+  [[nodiscard]] MeshValue at(const Vector& place) const;
+
+  [[nodiscard]] const fft::IndexBox& box() const noexcept { return box_; }
+  /// The values, axis 2 fastest.
+  [[nodiscard]] std::span<double> values() noexcept { return values_; }
+  /// The offset in `values` of a point of `box`.
+  [[nodiscard]] std::size_t offset(fft::Index i, fft::Index j, fft::Index k) const noexcept {
+    return static_cast<std::size_t>(((i - box_.low[0]) * box_.extent(1) + j - box_.low[1]) * box_.extent(2) + k -
+                                    box_.low[2]);
+  }
+
+ private:
+  PeriodicMesh mesh_;
+  fft::IndexBox box_;
+  std::vector<double> values_;
+};
+
+}  // namespace plait::particles::detail

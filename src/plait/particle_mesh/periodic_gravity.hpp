@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "plait/comm/endpoint.hpp"
+#include "plait/fft/layout.hpp"
+#include "plait/particles/interaction.hpp"
+#include "plait/particles/store/box.hpp"
+#include "plait/particles/trees/long_range.hpp"
+#include "plait/task/scheduler.hpp"
+
+namespace plait::particles {
+
+/// Gravity of particles and of all their images in a periodic box, by a tree for short distances and a mesh for the
+/// rest (`ForceSplit`).
+///
+/// The mean density is taken off, so that potentials have mean 0. `coupling` of the tree is the gravitational constant.
+struct PeriodicGravityOptions {
+  /// The fields, the opening angle, softening, precision and sizes. Its cut-off and kernel belong to this interaction:
+  /// they must be unset, as the near radius and reused lists. Cells act as monopoles.
+  LongRangeOptions tree;
+  /// That of the system's space, which is periodic along all axes.
+  Box box;
+  /// The points of the mesh along each axis. As many as the cube root of the number of particles, or up to twice as
+  /// many, is a good choice.
+  std::array<fft::Index, 3> mesh{};
+  /// The length of the split in distances of two mesh points (of the axis where they are farthest apart). Smaller ones
+  /// make trees cheaper and the mesh less accurate.
+  double split = 1.25;
+  /// The cut-off of the short-range part in lengths of the split; at most 6.
+  double cutoff = 5.5;
+};
+
+/// Creates the interaction, for `System::add`. Collective: all ranks create it at the same place in their programs.
+///
+/// `messages` and `scheduler` are those of the system; they are borrowed. In a step, the mesh's messages and transforms
+/// proceed while trees are walked. Memory: three meshes divided over the ranks, and the part of a mesh around this
+/// rank's particles. Throws: `Error` with `bad_argument` for a box without a volume, a mesh of less than 6 points along
+/// an axis, a cut-off of more than half of the box, and options of the tree that must be unset; from the first step, if
+/// the system's space is another. Cost a step, beside the tree's: O(particles) with 216 points each, two transforms.
+[[nodiscard]] std::unique_ptr<Interaction> make_periodic_gravity(comm::Endpoint& messages,
+                                                                 task::Scheduler& scheduler,
+                                                                 const PeriodicGravityOptions& options);
+
+}  // namespace plait::particles
