@@ -43,7 +43,9 @@ void add_run_options(CLI::App& run, RunSettings& settings) {
   const std::map<std::string, Order> orders{{"monopole", Order::monopole}, {"quadrupole", Order::quadrupole}};
   parameter("--time-step", &Parameters::time_step, "Length of a step [1/1024]");
   parameter("--theta", &Parameters::theta, "Opening angle; 0 sums directly [0.5]");
-  parameter("--order", &Parameters::order, "Moments of cells [quadrupole]")->transform(CLI::CheckedTransformer(orders));
+  parameter("--order", &Parameters::order, "Moments of cells [quadrupole]")
+      ->type_name("TEXT")
+      ->transform(CLI::CheckedTransformer(orders).description("{monopole,quadrupole}"));
   parameter("--softening", &Parameters::softening, "Plummer length [0]");
   parameter("--collision-radius", &Parameters::collision_radius, "Nearer bodies are in contact; 0: none [0]");
   parameter("--restitution", &Parameters::restitution, "Normal velocity after a contact over that before [0.5]");
