@@ -24,7 +24,7 @@ struct OutputFolder {
   std::string_view prefix;               ///< Of the names of the run's files.
   std::string_view suffix = ".h5";       ///< Of the names of the run's files.
   Existing existing = Existing::refused;
-  std::string_view remedy = "--overwrite";  ///< Proposed in the error, beside another folder.
+  std::string_view remedy = "--force";  ///< Proposed in the error, beside another folder.
 };
 
 /// Creates the folder, checks that it is writable, and refuses or removes files of another run. Call it on one rank.

@@ -75,6 +75,8 @@ def test_a_wheel_brings_its_sources_and_licences(wheel: Path) -> None:
     assert not [name for name in names if not name.startswith(("plait/", "plait_hpc-"))]
     for name in ("CMakeLists.txt", "LICENSE", "src/plait/record/session.cpp", "headers/fmt/format.h"):
         assert f"plait/_project/{name}" in names
+    assert "plait/_plait_runtime.pyi" in names
+    assert "plait/py.typed" in names
     licences = [name for name in names if "/headers/licences/" in name]
     assert len(licences) == 5
 

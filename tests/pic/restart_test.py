@@ -122,7 +122,7 @@ class Restart(ProgramCase):
         keep = ("--checkpoint-every", 3, "--checkpoint-folder", left)
         self.assertIn("no checkpoint in ", self.good(*PLATE, *keep, "--restart"))
         self.refused("files of another run", *PLATE, *keep)
-        self.refused("--overwrite excludes --restart", *PLATE, *keep, "--restart", "--overwrite")
+        self.refused("--force excludes --restart", *PLATE, *keep, "--restart", "--force")
         for sentence, options in (
             ("its cells is '24 20', not '20 14'", (*UNIFORM, "--steps", 12)),
             ("its seed is '1', not '2'", (*PLATE, "--seed", 2)),

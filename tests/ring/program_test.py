@@ -140,7 +140,7 @@ class Program(ProgramCase):
         out = self.folder / "out"
         self.good("run", self.start, "--steps", 1, "--output", out)
         before = {file.name: file.read_bytes() for file in out.iterdir()}
-        self.refused("--overwrite", "run", self.start, "--steps", 2, "--output", out)
+        self.refused("--force", "run", self.start, "--steps", 2, "--output", out)
         self.assertEqual(before, {file.name: file.read_bytes() for file in out.iterdir()})
 
     def test_a_killed_rank_ends_the_job_within_seconds_and_leaves_a_trace(self) -> None:

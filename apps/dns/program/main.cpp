@@ -80,7 +80,7 @@ void add_output(CLI::App& app, dns::RunSettings& s) {
   output.add(
       "--output-every", s.output_steps, "Steps between fields, also at start and end [with --output: these only]");
   output.add_with_default("--precision", s.precision, "Precision of fields: single or double");
-  output.add_flag("--overwrite", s.overwrites, "Replace the files and checkpoints of another run");
+  output.add_flag("--force,--overwrite", s.overwrites, "Replace the files and checkpoints of another run");
 }
 
 void add_checkpoints(CLI::App& app, dns::RunSettings& s) {
@@ -92,7 +92,7 @@ void add_checkpoints(CLI::App& app, dns::RunSettings& s) {
           "--restart",
           s.restarts,
           "Continue from the newest complete checkpoint of the folder, if any. The flow's options must be the same")
-      ->excludes("--overwrite");
+      ->excludes("--force");
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
       "  plait-dns --problem taylor-green --reynolds 100 --points 32 --time-end 5\n"
       "  plait run -n 2 plait-dns --problem isotropic --points 64 --steps 100 --output-every 50\n"
       "  plait-dns --problem isotropic --forcing hold-energy --viscosity 0.01 --scalars 0.7 1 --checkpoint-every 50 "
-      "--restart",
+      "--restart\n",
       "plait-dns"};
   app::add_common_options(app, "plait-dns");
   dns::RunSettings settings;

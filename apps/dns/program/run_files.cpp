@@ -26,7 +26,7 @@ app::OutputFolder folder_of(const RunSettings& settings, std::filesystem::path p
           .existing = settings.restarts     ? app::Existing::kept
                       : settings.overwrites ? app::Existing::removed
                                             : app::Existing::refused,
-          .remedy = "--overwrite, or go on from its checkpoints with --restart"};
+          .remedy = "--force, or go on from its checkpoints with --restart"};
 }
 
 }  // namespace

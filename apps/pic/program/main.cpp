@@ -71,7 +71,7 @@ void add_output(CLI::App& app, pic::RunSettings& s) {
   app::OptionGroup output{app, "Output (openPMD files of particles and fields)"};
   output.add("-o,--output", s.output, "Folder [the run's folder under `plait run`, else pic-output]");
   output.add("--output-every", s.output_steps, "Steps between files, and at begin and end [with --output: these only]");
-  output.add_flag("--overwrite", s.overwrites, "Replace the files and checkpoints of another run");
+  output.add_flag("--force,--overwrite", s.overwrites, "Replace the files and checkpoints of another run");
 }
 
 void add_checkpoints(CLI::App& app, pic::RunSettings& s) {
@@ -84,7 +84,7 @@ void add_checkpoints(CLI::App& app, pic::RunSettings& s) {
                 s.restarts,
                 "Go on from the newest whole checkpoint of the folder; begin where it has none. The problem's options "
                 "must be the same")
-      ->excludes("--overwrite");
+      ->excludes("--force");
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
       "Units: speed of light, electron charge and mass and the plasma frequency are 1.\n\n"
       "  plait-pic --problem two-stream --cells 64 2 --steps 400 --diagnose-every 20\n"
       "  plait run -n 2 plait-pic --problem plate --cells 128 64 --steps 200 --way collection --patches 8\n"
-      "  plait-pic --problem kernel --cells 1000 1000 --particles 1000000 --kernel-k 1 --kernel-m 2 --steps 10",
+      "  plait-pic --problem kernel --cells 1000 1000 --particles 1000000 --kernel-k 1 --kernel-m 2 --steps 10\n",
       "plait-pic"};
   app::add_common_options(app, "plait-pic");
   pic::RunSettings settings;

@@ -219,7 +219,7 @@ std::filesystem::path prepare_folder(app::OutputFolder folder, const RunSettings
   folder.existing = settings.restarts     ? app::Existing::kept
                     : settings.overwrites ? app::Existing::removed
                                           : app::Existing::refused;
-  folder.remedy = "--overwrite, or go on from its checkpoints with --restart";
+  folder.remedy = "--force, or go on from its checkpoints with --restart";
   const auto on_first = [&] {
     if (rank == 0) {
       app::prepare_output(folder);

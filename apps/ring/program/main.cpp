@@ -49,7 +49,9 @@ void add_run_options(CLI::App& run, RunSettings& settings) {
   parameter(
       "--force-error", &Parameters::force_error, "Error that forces may have (rms), instead of --theta; 0: none [0]")
       ->excludes(theta);
-  parameter("--order", &Parameters::order, "Moments of cells [quadrupole]")->transform(CLI::CheckedTransformer(orders));
+  parameter("--order", &Parameters::order, "Moments of cells [quadrupole]")
+      ->type_name("TEXT")
+      ->transform(CLI::CheckedTransformer(orders).description("{monopole,quadrupole}"));
   parameter("--softening", &Parameters::softening, "Plummer length [0]");
   parameter("--collision-radius", &Parameters::collision_radius, "Nearer bodies are in contact; 0: none [0]");
   parameter("--restitution", &Parameters::restitution, "Normal velocity after a contact over that before [0.5]");

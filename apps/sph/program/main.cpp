@@ -43,7 +43,7 @@ CLI::App* add_run(CLI::App& app, RunSettings& settings) {
                   settings.output,
                   "Folder for snapshots and timesteps.txt [the run's folder under `plait run`, "
                   "else sph-output]");
-  run->add_flag("--overwrite", settings.overwrites, "Replace the snapshots of another run");
+  run->add_flag("--force,--overwrite", settings.overwrites, "Replace the snapshots of another run");
   run->add_option("--snapshots", settings.snapshots, "Number of snapshots after the first, evenly in time")
       ->capture_default_str();
   run->add_option(

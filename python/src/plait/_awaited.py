@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plait._errors import EngineError
 
@@ -24,12 +24,12 @@ class Awaited:
     def __init__(self, runtime: Runtime, loop: asyncio.AbstractEventLoop) -> None:
         self._runtime = runtime
         self._loop = loop
-        self._waiting: dict[asyncio.Future[None], Future] = {}
+        self._waiting: dict[asyncio.Future[None], Future[Any]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._event = runtime._engine.event
         loop.add_reader(self._event, self._woken)
 
-    def add(self, future: Future) -> asyncio.Future[None]:
+    def add(self, future: Future[Any]) -> asyncio.Future[None]:
         waiter = self._loop.create_future()
         if self._runtime._engine.notify(future._operation):
             self._waiting[waiter] = future
@@ -59,7 +59,7 @@ class Awaited:
                 if not waiter.done():
                     waiter.set_result(None)
 
-    def _finish(self, waiter: asyncio.Future[None], future: Future) -> None:
+    def _finish(self, waiter: asyncio.Future[None], future: Future[Any]) -> None:
         if waiter.done():
             return
         if self._is_over(future):
@@ -68,7 +68,7 @@ class Awaited:
             self._loop.call_later(_RELEASE_S, self._finish, waiter, future)
 
     @staticmethod
-    def _is_over(future: Future) -> bool:
+    def _is_over(future: Future[Any]) -> bool:
         try:
             return future.done()
         except (EngineError, ValueError):

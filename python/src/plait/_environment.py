@@ -297,7 +297,7 @@ VARIABLES = (
     Variable(
         "PLAIT_MPIEXEC",
         Readers.command,
-        "launcher to use without --mpiexec",
+        "launcher to use without --launcher",
         "a program",
         "mpiexec on the path",
         "/opt/mpich/bin/mpiexec",
@@ -309,6 +309,22 @@ VARIABLES = (
         "a folder",
         "build/release of the checkout, then the path",
         "build/dev",
+    ),
+    Variable(
+        "XDG_CACHE_HOME",
+        Readers.command,
+        "cache folder: its plait/ has what commands build and what plait doctor --measure found",
+        "an absolute folder",
+        "~/.cache",
+        "/scratch/me/cache",
+    ),
+    Variable(
+        "CXX",
+        Readers.command,
+        "C++ compiler of what commands build: GCC 12 or newer, Clang 16 or newer",
+        "a program",
+        "c++, g++ or clang++, the first on the path",
+        "g++-13",
     ),
     Variable(
         "NO_COLOR",
@@ -374,6 +390,10 @@ ends the program with an error that names the variable.
 All ranks need the same values, except of `PLAIT_HOST` and `PLAIT_OFI_ADDRESS`. MPI launchers pass
 variables on within a host; across hosts they may need an option for it (Open MPI: `-x NAME`; MPICH:
 `-genvlist NAME`).
+
+Not listed: variables of others. Those that launchers set for ranks, such as `PMIX_RANK`, show which rank
+a process is. `plait record` and `plait accelerate` extend `LD_PRELOAD` and `SLURM_EXPORT_ENV`.
+`plait-cholesky` sets `OPENBLAS_CORETYPE` where OpenBLAS does not know the processor, unless it is set.
 """
 
 

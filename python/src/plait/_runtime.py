@@ -7,10 +7,10 @@ import asyncio
 import atexit
 import os
 import sys
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable
 from importlib import import_module
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,23 +19,36 @@ from plait import _extension, _region
 from plait._awaited import Awaited
 from plait._errors import EngineError
 
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from plait import _plait_runtime
+
+#: Of the result of a future.
+Result = TypeVar("Result", covariant=True)
+#: An object with the buffer protocol, such as a NumPy array or a bytearray.
+Memory = TypeVar("Memory")
+NewArray = npt.NDArray[Any]
+
 _WAIT_MAX_S = 1e9
 #: Open until they are closed, by the program or at its end: ranks must close them together, not when
 #: Python collects garbage.
 _open: set[Runtime] = set()
 #: Of runtimes that outlived MPI, which can be neither closed nor freed.
-_lost: list[Any] = []
+_lost: list[_plait_runtime.Engine] = []
 
 
 class Status(NamedTuple):
-    """Of a message that has been received. Sends have their own rank as `source`."""
+    """Of a message that has been received. Sends have their own rank as `source`, collective operations
+    None; the types let programs that receive use both without a check for None.
+    """
 
-    source: int | None
-    tag: int | None
+    source: int | Any
+    tag: int | Any
     bytes: int
 
 
-class Future:
+class Future(Generic[Result]):
     """A message or a collective operation under way. Functions of `Runtime` return it.
 
     The operation continues, and keeps its arrays, without it. `await future` is its result. Threads:
@@ -44,7 +57,13 @@ class Future:
 
     __slots__ = ("_operation", "_result", "_runtime", "_whole_bytes")
 
-    def __init__(self, runtime: Runtime, operation: Any, result: Any, whole_bytes: int | None) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        operation: _plait_runtime.Operation,
+        result: Result,
+        whole_bytes: int | None = None,
+    ) -> None:
         self._runtime = runtime
         self._operation = operation
         self._result = result
@@ -54,7 +73,7 @@ class Future:
         """Whether arrays may be used again. Makes progress once. Raises EngineError when the run has
         failed.
         """
-        return bool(self._runtime._engine.test(self._operation))
+        return self._runtime._engine.test(self._operation)
 
     def wait(self, timeout: float | None = None) -> None:
         """Waits, with the GIL free, for at most `timeout` seconds.
@@ -66,7 +85,7 @@ class Future:
             raise TimeoutError(f"the operation is not complete after {timeout:g} s, and continues")
         _ = self.status  # raises the operation's own error
 
-    def result(self, timeout: float | None = None) -> Any:
+    def result(self, timeout: float | None = None) -> Result:
         """Waits, and returns the array that was received; None for a send.
 
         Raises EngineError when the message did not fit, is shorter than the array, or the run has
@@ -86,12 +105,15 @@ class Future:
         return self._result
 
     @property
-    def status(self) -> Status | None:
-        """Source, tag and length when complete, else None. Raises EngineError when it has failed."""
+    def status(self) -> Status | Any:
+        """Source, tag and length when complete, else None. Raises EngineError when it has failed.
+
+        Its type lets programs that have waited use it without a check for None.
+        """
         found = self._operation.status
         return None if found is None else Status(*found)
 
-    def __await__(self) -> Generator[Any, None, Any]:
+    def __await__(self) -> Generator[Any, None, Result]:
         return self._runtime._result_of(self).__await__()
 
     def __repr__(self) -> str:
@@ -124,7 +146,7 @@ class Runtime:
     """
 
     def __init__(
-        self, comm: Any = None, *, workers: int | None = None, progress: bool | str = True
+        self, comm: MPI.Comm | None = None, *, workers: int | None = None, progress: bool | str = True
     ) -> None:
         extension = _extension.load()
         mpi = import_module("mpi4py.MPI")
@@ -138,7 +160,8 @@ class Runtime:
         mode = {True: None, False: "none"}.get(progress) if isinstance(progress, bool) else progress
         self._comm = comm  # borrowed by the engine
         self._mpi = mpi
-        self._engine = extension.Engine(comm.py2f(), workers, mode, [sys.executable, *sys.argv])
+        command = [sys.executable, *sys.argv]
+        self._engine: _plait_runtime.Engine = extension.Engine(comm.py2f(), workers, mode, command)
         self._awaited: dict[asyncio.AbstractEventLoop, Awaited] = {}
         self._polls = mode == "none" or os.environ.get("PLAIT_PROGRESS") == "none"
         _open.add(self)
@@ -185,29 +208,29 @@ class Runtime:
 
     @property
     def is_open(self) -> bool:
-        return bool(self._engine.is_open)
+        return self._engine.is_open
 
     @property
     def rank(self) -> int:
-        return int(self._engine.rank)
+        return self._engine.rank
 
     @property
     def size(self) -> int:
         """The number of ranks."""
-        return int(self._engine.size)
+        return self._engine.size
 
     @property
     def workers(self) -> int:
-        return int(self._engine.workers)
+        return self._engine.workers
 
     @property
     def network(self) -> str:
         """The driver that moves messages: "shm", "mpi" and so on."""
-        return str(self._engine.network)
+        return self._engine.network
 
     # --- messages ---
 
-    def send(self, array: Any, to: int, tag: int = 0, *, priority: int = 0) -> Future:
+    def send(self, array: Any, to: int, tag: int = 0, *, priority: int = 0) -> Future[None]:
         """Sends the elements of `array`, in C order, to rank `to`.
 
         `array` is anything with the buffer protocol and elements that are no Python objects: a NumPy
@@ -217,8 +240,21 @@ class Runtime:
 
         Raises ValueError for a rank or tag that does not exist, TypeError for other objects.
         """
-        return Future(self, self._engine.send(array, to, tag, priority), None, None)
+        return Future(self, self._engine.send(array, to, tag, priority), None)
 
+    @overload
+    def receive(
+        self,
+        array: int | tuple[int, ...],
+        source: int | None = None,
+        tag: int | None = None,
+        *,
+        dtype: npt.DTypeLike = float,
+    ) -> Future[NewArray]: ...
+    @overload
+    def receive(
+        self, array: Memory, source: int | None = None, tag: int | None = None
+    ) -> Future[Memory]: ...
     def receive(
         self,
         array: Any,
@@ -226,7 +262,7 @@ class Runtime:
         tag: int | None = None,
         *,
         dtype: npt.DTypeLike = float,
-    ) -> Future:
+    ) -> Future[Any]:
         """Receives a message into `array`, or into a new array of a shape.
 
         array: a writable array, of any strides; or a shape (a number or a tuple), for a new one of
@@ -245,7 +281,11 @@ class Runtime:
 
     # --- collective operations: all ranks call the same ones, in the same order ---
 
-    def all_to_all(self, send: Any, receive: Any = None) -> Future:
+    @overload
+    def all_to_all(self, send: Any, receive: None = None) -> Future[NewArray]: ...
+    @overload
+    def all_to_all(self, send: Any, receive: Memory) -> Future[Memory]: ...
+    def all_to_all(self, send: Any, receive: Any = None) -> Future[Any]:
         """Sends a block to each rank, and receives one from each.
 
         send, receive: arrays, contiguous in C order, that are divided into as many equal blocks as
@@ -255,18 +295,22 @@ class Runtime:
         if isinstance(send, (list, tuple)):
             if not isinstance(receive, (list, tuple)):
                 raise TypeError("all_to_all sends a list of arrays: pass a list to receive into, too")
-            return Future(self, self._engine.all_to_all_blocks(list(send), list(receive)), receive, None)
+            return Future(self, self._engine.all_to_all_blocks(list(send), list(receive)), receive)
         if receive is None:
             receive = np.empty_like(send, order="C", subok=False)
-        return Future(self, self._engine.all_to_all(send, receive), receive, None)
+        return Future(self, self._engine.all_to_all(send, receive), receive)
 
-    def broadcast(self, array: Any, root: int = 0) -> Future:
+    def broadcast(self, array: Memory, root: int = 0) -> Future[Memory]:
         """Copies `array` of rank `root` into `array` of all others: contiguous, of one size. The result
         is it.
         """
-        return Future(self, self._engine.broadcast(array, root), array, None)
+        return Future(self, self._engine.broadcast(array, root), array)
 
-    def all_gather(self, array: Any, out: Any = None) -> Future:
+    @overload
+    def all_gather(self, array: Any, out: None = None) -> Future[NewArray]: ...
+    @overload
+    def all_gather(self, array: Any, out: Memory) -> Future[Memory]: ...
+    def all_gather(self, array: Any, out: Any = None) -> Future[Any]:
         """Gathers the `array` of each rank on all ranks, in order of ranks.
 
         `array` has one size on all ranks; `out` room for all of them, both contiguous. Without `out`,
@@ -275,11 +319,11 @@ class Runtime:
         array = np.asarray(array)
         if out is None:
             out = np.empty((self.size, *array.shape), array.dtype)
-        return Future(self, self._engine.all_gather(array, out), out, None)
+        return Future(self, self._engine.all_gather(array, out), out)
 
     # --- asyncio ---
 
-    async def _result_of(self, future: Future) -> Any:
+    async def _result_of(self, future: Future[Result]) -> Result:
         if self._polls:
             while not future.done():
                 await asyncio.sleep(0)
@@ -291,7 +335,7 @@ class Runtime:
         return future.result()
 
 
-def wait_all(futures: Iterable[Future]) -> Sequence[Any]:
+def wait_all(futures: Iterable[Future[Result]]) -> list[Result]:
     """Waits for all, and returns their results in order."""
     return [future.result() for future in futures]
 

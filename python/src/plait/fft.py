@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,14 @@ import numpy.typing as npt
 from plait import _extension
 from plait._runtime import Runtime
 
+if TYPE_CHECKING:
+    from plait import _plait_runtime
+
 Space = Literal["physical", "spectral"]
 Norm = Literal["backward", "ortho", "forward"]
+Array = npt.NDArray[Any]
+#: An array, or a list of arrays.
+Arrays = TypeVar("Arrays")
 _SPACES: tuple[Space, Space] = ("physical", "spectral")
 
 
@@ -67,7 +73,7 @@ class Plan:
         self._dtypes = {"physical": kind, "spectral": np.dtype(np.complex128)}
         modes = self._shape[2] // 2 + 1 if is_real else self._shape[2]
         self._shapes = {"physical": self._shape, "spectral": (*self._shape[:2], modes)}
-        self._native = _extension.part("Transforms")(
+        self._native: _plait_runtime.Transforms = _extension.part("Transforms")(
             runtime._engine, self._shape, is_real, grid or (0, 0), effort, variant, pieces
         )
         self._slices = {space: self._box(space) for space in _SPACES}
@@ -88,12 +94,12 @@ class Plan:
         a, b, c = self.local_slice(space)
         return a.stop - a.start, b.stop - b.start, c.stop - c.start
 
-    def empty(self, space: Space = "physical", fields: int | None = None) -> npt.NDArray[Any]:
+    def empty(self, space: Space = "physical", fields: int | None = None) -> Array:
         """A new array of this rank's part; of `fields` arrays, along a first axis."""
         shape = self.local_shape(space)
         return np.empty(shape if fields is None else (fields, *shape), self._dtypes[space])
 
-    def wave_numbers(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    def wave_numbers(self) -> tuple[Array, Array, Array]:
         """Of this rank's modes along each axis, as integers, in shapes that broadcast to
         `local_shape("spectral")`.
         """
@@ -106,6 +112,14 @@ class Plan:
             found.append(numbers.reshape([-1 if i == axis else 1 for i in range(3)]))
         return found[0], found[1], found[2]
 
+    @overload
+    def forward(self, source: Array, out: None = None, *, norm: Norm = "backward") -> Array: ...
+    @overload
+    def forward(
+        self, source: Sequence[Array], out: None = None, *, norm: Norm = "backward"
+    ) -> list[Array]: ...
+    @overload
+    def forward(self, source: Any, out: Arrays, *, norm: Norm = "backward") -> Arrays: ...
     def forward(self, source: Any, out: Any = None, *, norm: Norm = "backward") -> Any:
         """Transforms from physical to spectral space: sums of f(x) exp(-i k x), as numpy.fft.fftn.
 
@@ -122,6 +136,14 @@ class Plan:
         """
         return self._run(True, source, out, {"backward": 0.0, "ortho": 0.5, "forward": 1.0}, norm)
 
+    @overload
+    def backward(self, source: Array, out: None = None, *, norm: Norm = "backward") -> Array: ...
+    @overload
+    def backward(
+        self, source: Sequence[Array], out: None = None, *, norm: Norm = "backward"
+    ) -> list[Array]: ...
+    @overload
+    def backward(self, source: Any, out: Arrays, *, norm: Norm = "backward") -> Arrays: ...
     def backward(self, source: Any, out: Any = None, *, norm: Norm = "backward") -> Any:
         """As `forward`, from spectral to physical space, as numpy.fft.ifftn: by default divided by N0 *
         N1 * N2.
@@ -130,16 +152,15 @@ class Plan:
 
     def describe(self) -> str:
         """The grid of ranks, the exchange, and the bytes that a transform sends, in several lines."""
-        return str(self._native.describe())
+        return self._native.describe()
 
     @property
     def grid(self) -> tuple[int, int]:
-        row, column = self._native.grid
-        return int(row), int(column)
+        return self._native.grid
 
     @property
     def variant(self) -> str:
-        return str(self._native.variant)
+        return self._native.variant
 
     def close(self) -> None:
         """Frees the plan and its buffers; collective. The end of the runtime does, too."""
@@ -163,7 +184,7 @@ class Plan:
         self._native.run(is_forward, sources, targets, scale)
         return out
 
-    def _fields(self, arrays: Any, space: Space, name: str) -> list[npt.NDArray[Any]]:
+    def _fields(self, arrays: Any, space: Space, name: str) -> list[Array]:
         """One or several arrays of this rank's part, checked."""
         if isinstance(arrays, np.ndarray):
             arrays = [arrays] if arrays.ndim == 3 else list(arrays)

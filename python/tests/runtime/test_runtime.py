@@ -123,3 +123,14 @@ def test_a_trace_has_regions_and_messages(extension: Path, tmp_path: Path) -> No
     assert run.span_kinds == ("exchange",)
     assert run.spans["rank"].sort().to_list() == [0, 1]
     assert (run.messages["size_bytes"] == 8000).sum() == 4  # sent and received, on each rank
+
+
+def test_the_stubs_are_those_of_the_extension(extension: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools/make_stubs.py"), "--check"],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_MAX,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -102,11 +102,15 @@ void record_region(const Engine& engine, const std::string& name, std::int64_t s
   trace.thread(WorkerId{0}, "").span(span);
 }
 
-template <class Number>
-auto array_of(std::vector<Number>&& numbers, std::initializer_list<std::size_t> shape) {
+/// A NumPy array, whose type has its number of dimensions for the stubs.
+template <class Number, std::size_t dimensions>
+using Array = nb::ndarray<nb::numpy, Number, nb::ndim<dimensions>>;
+
+template <std::size_t dimensions, class Number>
+Array<Number, dimensions> array_of(std::vector<Number>&& numbers, std::initializer_list<std::size_t> shape) {
   auto* const owned = new std::vector<Number>{std::move(numbers)};
   const nb::capsule owner{owned, [](void* memory) noexcept { delete static_cast<std::vector<Number>*>(memory); }};
-  return nb::ndarray<nb::numpy, Number>{owned->data(), shape, owner};
+  return {owned->data(), shape, owner};
 }
 
 #ifdef PLAIT_PYTHON_HAS_FFT
@@ -176,8 +180,8 @@ auto gravity(Engine& engine, const Positions& positions, const Numbers& masses, 
   Forces forces = engine.run([&] {
     return sum_gravity(engine.runtime(), engine.group(), numbers_of(positions), numbers_of(masses), settings);
   });
-  return nb::make_tuple(array_of(std::move(forces.accelerations), {masses.size(), 3}),
-                        array_of(std::move(forces.potentials), {masses.size()}));
+  return std::pair{array_of<2>(std::move(forces.accelerations), {masses.size(), 3}),
+                   array_of<1>(std::move(forces.potentials), {masses.size()})};
 }
 
 auto neighbours(Engine& engine, const Positions& positions, const Numbers& radii, const BoxTuple& box) {
@@ -190,8 +194,8 @@ auto neighbours(Engine& engine, const Positions& positions, const Numbers& radii
     return find_neighbours(engine.runtime(), engine.group(), numbers_of(positions), numbers_of(radii), space);
   });
   const std::size_t count = found.indices.size();
-  return nb::make_tuple(array_of(std::move(found.offsets), {radii.size() + 1}),
-                        array_of(std::move(found.indices), {count}));
+  return std::pair{array_of<1>(std::move(found.offsets), {radii.size() + 1}),
+                   array_of<1>(std::move(found.indices), {count})};
 }
 
 void add_particles_module(nb::module_& module) {
@@ -201,15 +205,16 @@ void add_particles_module(nb::module_& module) {
              "positions"_a,
              "masses"_a,
              "options"_a,
-             "Accelerations (n, 3) and potentials (n,); collective. Options: softening, theta, G, whether quadrupoles "
-             "act, whether precision is mixed.");
+             "Accelerations (n, 3) and potentials (n,); collective.\n\n"
+             "options: softening, theta, G, whether quadrupoles act, whether precision is mixed.");
   module.def("neighbours",
              &neighbours,
              "engine"_a,
              "positions"_a,
              "radii"_a,
              "box"_a,
-             "Offsets (n + 1,) and indices; collective. Box: low and high corner, which axes are periodic.");
+             "Offsets (n + 1,) and indices; collective.\n\n"
+             "box: low and high corner, which axes are periodic.");
 }
 #endif
 
@@ -221,19 +226,19 @@ void add_engine(nb::module_& module) {
                    "(source, tag, bytes) when complete, else None. Raises its error.");
   nb::class_<Engine>(module, "Engine", "A rank's runtime; plait.Runtime wraps it.")
       .def(nb::new_(&make_engine), "communicator"_a, "workers"_a.none(), "progress"_a.none(), "command"_a)
-      .def("close", &Engine::close, "failure"_a.none())
+      .def("close", &Engine::close, "failure"_a.none(), "Ends the runtime; collective, unless it has failed.")
       .def("send", &Engine::send, "array"_a, "to"_a, "tag"_a, "priority"_a)
-      .def("receive", &Engine::receive, "array"_a, "source"_a, "tag"_a)
-      .def("all_to_all", &Engine::all_to_all, "send"_a, "receive"_a)
-      .def("all_to_all_blocks", &Engine::all_to_all_blocks, "send"_a, "receive"_a)
+      .def("receive", &Engine::receive, "array"_a, "source"_a, "tag"_a, "A source or a tag of -1 accepts any.")
+      .def("all_to_all", &Engine::all_to_all, "send"_a, "receive"_a, "Equal blocks of two arrays.")
+      .def("all_to_all_blocks", &Engine::all_to_all_blocks, "send"_a, "receive"_a, "An array for each rank.")
       .def("broadcast", &Engine::broadcast, "array"_a, "root"_a)
       .def("all_gather", &Engine::all_gather, "mine"_a, "all"_a)
-      .def("test", &Engine::test, "operation"_a)
-      .def("wait", &Engine::wait, "operation"_a, "seconds"_a.none())
-      .def("notify", &Engine::notify, "operation"_a)
-      .def("trace_time", &trace_time)
-      .def("record_region", &record_region, "name"_a, "start"_a)
-      .def_prop_ro("event", &Engine::event)
+      .def("test", &Engine::test, "operation"_a, "Makes progress once; whether the operation is complete.")
+      .def("wait", &Engine::wait, "operation"_a, "seconds"_a.none(), "Without the GIL; whether it is complete.")
+      .def("notify", &Engine::notify, "operation"_a, "Whether `event` will become readable; not if it is complete.")
+      .def("trace_time", &trace_time, "Nanoseconds on the trace's clock; None without a trace.")
+      .def("record_region", &record_region, "name"_a, "start"_a, "A region from `start` until now.")
+      .def_prop_ro("event", &Engine::event, "A file descriptor (eventfd).")
       .def_prop_ro("is_open", &Engine::is_open)
       .def_prop_ro("rank", [](const Engine& engine) { return engine.runtime().self().value(); })
       .def_prop_ro("size", [](const Engine& engine) { return engine.runtime().rank_count(); })
@@ -250,13 +255,16 @@ NB_MODULE(plait_runtime, module) {
   module.doc() = "The runtime of plait, for the MPI that it was built with. The package plait wraps it.";
   nb::register_exception_translator(&translate);
   module.attr("version") = std::string{plait::version()};
-  module.def("mpi_library", [] {
-    std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
-    int length = 0;
-    MPI_Get_library_version(text.data(), &length);
-    text.resize(static_cast<std::size_t>(length));
-    return text;
-  });
+  module.def(
+      "mpi_library",
+      [] {
+        std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
+        int length = 0;
+        MPI_Get_library_version(text.data(), &length);
+        text.resize(static_cast<std::size_t>(length));
+        return text;
+      },
+      "What MPI_Get_library_version returns.");
   add_engine(module);
 #ifdef PLAIT_PYTHON_HAS_FFT
   add_transforms(module);

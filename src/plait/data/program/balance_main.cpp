@@ -271,7 +271,11 @@ void balance_all(const Options& options, Balancers& balancers) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"What balancers make of recorded loads (vt's LB statistics files, one a rank)."};
+  CLI::App app{
+      "plait-balance: tries balancers on recorded loads (vt's LB statistics, one file a rank).\n"
+      "`plait balance` starts it, and draws pictures.\n\n"
+      "  plait-balance runs/first/stats.*.json --balancer refine -o better\n",
+      "plait-balance"};
   app.set_version_flag("--version", plait::version_line("plait-balance"));
   Options options;
   app.add_option("FILES", options.files, "Files of load statistics, one for each rank");

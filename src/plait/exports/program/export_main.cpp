@@ -79,7 +79,11 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Writes a recorded run as an OTF2 archive or a Perfetto trace.", "plait-export"};
+  CLI::App app{
+      "plait-export: writes a recorded run as an OTF2 archive or a Perfetto trace.\n"
+      "`plait export` starts it for long runs, and has more formats.\n\n"
+      "  plait-export runs/first --otf2 archive\n",
+      "plait-export"};
   app.set_version_flag("--version", version_line("plait-export"));
   Arguments arguments;
   app.add_option("RUN", arguments.folder, "Folder of the recorded run")->required();

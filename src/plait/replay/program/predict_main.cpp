@@ -337,7 +337,11 @@ void predict_all(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Predicts how long a recorded exchange takes on a modelled machine, and what would change that."};
+  CLI::App app{
+      "plait-predict: how long a recorded run takes on a modelled machine, and what would change that.\n"
+      "`plait predict` starts it, and finds platforms by name.\n\n"
+      "  plait-predict runs/melt --platform cluster.json --latency x0.5\n",
+      "plait-predict"};
   app.set_version_flag("--version", version_line("plait-predict"));
   Options options;
   app.add_option("LOG", options.log, "Folder of the recorded run");

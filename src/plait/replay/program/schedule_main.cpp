@@ -128,8 +128,10 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Shows, changes and exports the exchange of a recorded run, or one generated from a description.",
-               "plait-schedule"};
+  CLI::App app{
+      "plait-schedule: shows, changes and exports the exchange of a recorded run, or a generated one.\n\n"
+      "  plait-schedule runs/melt --ranks 64 --simgrid traces\n",
+      "plait-schedule"};
   app.set_version_flag("--version", version_line("plait-schedule"));
   Arguments arguments;
   CLI::Option* const folder = app.add_option("RUN", arguments.folder, "Folder of the recorded run");
