@@ -341,6 +341,15 @@ struct GraphClaimsEvent {
   std::span<const std::uint32_t> claims;
 };
 
+/// Of a collective (`plait record`) whose data is not contiguous in the memory of this rank: structs with
+/// padding, columns of a matrix. Others have no such record.
+struct CollectiveLayoutEvent {
+  /// Number of the call; of a persistent collective: of the call that started it.
+  std::uint32_t call = 0;
+  bool has_gaps_given = false;  ///< The datatype of what this rank gives has gaps.
+  bool has_gaps_got = false;    ///< The datatype of what this rank gets has gaps.
+};
+
 /// An event as read, with the thread that recorded it.
 template <class Event>
 struct Recorded {
@@ -365,6 +374,7 @@ struct RankEvents {
   std::vector<Recorded<SumEvent>> sums;
   std::vector<Recorded<WindowEvent>> windows;
   std::vector<Recorded<ProfileStateEvent>> profile_states;
+  std::vector<CollectiveLayoutEvent> collective_layouts;
 
   void add(std::uint32_t thread, const TaskEvent& event) { tasks.push_back({thread, event}); }
   void add(std::uint32_t thread, const MessageEvent& event) { messages.push_back({thread, event}); }
@@ -381,6 +391,7 @@ struct RankEvents {
   void add(std::uint32_t thread, const SumEvent& event) { sums.push_back({thread, event}); }
   void add(std::uint32_t thread, const WindowEvent& event) { windows.push_back({thread, event}); }
   void add(std::uint32_t thread, const ProfileStateEvent& event) { profile_states.push_back({thread, event}); }
+  void add(std::uint32_t /*thread*/, const CollectiveLayoutEvent& event) { collective_layouts.push_back(event); }
 };
 
 }  // namespace plait::trace

@@ -32,5 +32,6 @@ template void ThreadRecorder::write(const WindowEvent&) noexcept;
 template void ThreadRecorder::write(const ProfileStateEvent&) noexcept;
 template void ThreadRecorder::write(const FlowTaskEvent&) noexcept;
 template void ThreadRecorder::write(const GraphClaimsEvent&) noexcept;
+template void ThreadRecorder::write(const CollectiveLayoutEvent&) noexcept;
 
 }  // namespace plait::trace

@@ -41,7 +41,8 @@ using Records = RecordList<RecordOf<ChunkRecord, Kind::chunk>,
                            RecordOf<WindowEvent, Kind::window>,
                            RecordOf<ProfileStateEvent, Kind::profile_state>,
                            RecordOf<FlowTaskEvent, Kind::flow_task>,
-                           RecordOf<GraphClaimsEvent, Kind::graph_claims>>;
+                           RecordOf<GraphClaimsEvent, Kind::graph_claims>,
+                           RecordOf<CollectiveLayoutEvent, Kind::collective_layout>>;
 
 /// The kind of the record that an event becomes.
 template <class Event, class... All>
@@ -345,6 +346,14 @@ void describe(Record& record, GraphClaimsEvent& event) {
   record.value(8, event.graph);
   record.value(12, event.place);
   record.list(16, event.claims);
+}
+
+template <class Record>
+void describe(Record& record, CollectiveLayoutEvent& event) {
+  record.begin("collective layout");
+  record.flag(1, event.has_gaps_given, 1U);
+  record.flag(1, event.has_gaps_got, 2U);
+  record.value(4, event.call);
 }
 
 }  // namespace plait::trace::detail
