@@ -149,6 +149,10 @@ def shares(number: int, given: Sequence[int]) -> bytes:
     return b"".join(records)
 
 
+def collective_layout(number: int, *, given: bool = True, got: bool = True) -> bytes:
+    return struct.pack("<BBHI", 29, given + 2 * got, 0, number).ljust(64, b"\0")
+
+
 def engine(workers: int, start: int) -> bytes:
     return struct.pack("<BBHIq", 14, 0, 0, workers, start).ljust(64, b"\0")
 

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of MPI's collectives."""
+
+from __future__ import annotations
+
+
+def plain_name(function: str) -> str:
+    """The name of a collective without what makes it non-blocking, persistent or of large counts:
+    "alltoall" of "MPI_Ialltoall", "PMPI_Alltoall_init" and "MPI_Alltoall_c"."""
+    name = function.lower().removeprefix("p").removeprefix("mpi_")
+    name = name.removesuffix("_init").removesuffix("_c").removesuffix("_init")
+    return name.removeprefix("i")
+
+
+def is_non_blocking(function: str) -> bool:
+    """Whether it only begins a collective, or prepares one."""
+    name = function.lower().removeprefix("p").removeprefix("mpi_").removesuffix("_c")
+    return name.startswith("i") or name.endswith("_init")
