@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from plait import _events as events
-from plait._collective_names import plain_name
+from plait._collective_names import is_among_neighbours, plain_name
 from plait._events import Run
 
 #: Who must be there before a rank can leave: all, the root, all (and only the root waits), those before
@@ -44,10 +44,9 @@ _SHAPES = {
 
 def shape_of(function: str) -> Shape:
     """Of the function's name ("MPI_Ibcast", "MPI_Allreduce_init")."""
-    name = plain_name(function)
-    if name.startswith("neighbor"):
+    if is_among_neighbours(function):
         return Shape(NEIGHBOURS, divided=True)
-    return _SHAPES.get(name) or Shape(ALL)
+    return _SHAPES.get(plain_name(function)) or Shape(ALL)
 
 
 def members_of(run: Run, communicator: int) -> list[int]:
