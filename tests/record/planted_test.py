@@ -114,7 +114,7 @@ class Planted(unittest.TestCase):
 
     def test_a_non_blocking_sum_without_progress_is_named(self) -> None:
         steps, computes_ms = 30, 20.0
-        found = self.record("overlap", f"overlap {steps} {computes_ms}")
+        found = self.record("begun", f"overlap {steps} {computes_ms}")
         functions = {name: found.run.functions.index(name) for name in ("MPI_Iallreduce", "MPI_Neighbor_alltoall")}
         groups = {row["function"]: row for row in found.collective_groups.to_dicts()}
         self.assertEqual(set(groups), set(functions.values()))

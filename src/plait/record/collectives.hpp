@@ -47,6 +47,25 @@ struct BuffersOfTypes {
   const MPI_Datatype* types = nullptr;
 };
 
+// Whether buffers have gaps in memory. `count`: of the parts.
+
+[[nodiscard]] inline bool has_gaps(const Mpi& mpi, const TypedBuffer& part, std::size_t /*count*/ = 1) noexcept {
+  return mpi.has_gaps(part.count, part.type);
+}
+template <class Count>
+[[nodiscard]] bool has_gaps(const Mpi& mpi, const TypedBuffers<Count>& parts, std::size_t count) noexcept {
+  return count > 0 && mpi.has_gaps(*std::max_element(parts.counts, parts.counts + count), parts.type);
+}
+template <class Count>
+[[nodiscard]] bool has_gaps(const Mpi& mpi, const BuffersOfTypes<Count>& parts, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (mpi.has_gaps(parts.counts[i], parts.types[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Computes the traffic of collectives on a communicator.
 class Traffics {
  public:
@@ -58,24 +77,24 @@ class Traffics {
     const bool gets = !gives && gives_to_root(root);
     return {.given = gives ? bytes(part) : 0,
             .got = gets ? bytes(part) : 0,
-            .has_gaps_given = gives && has_gaps(part),
-            .has_gaps_got = gets && has_gaps(part)};
+            .has_gaps_given = gives && has_gaps(mpi_, part),
+            .has_gaps_got = gets && has_gaps(mpi_, part)};
   }
   [[nodiscard]] Traffic reduce(const TypedBuffer& part, int root) const {
     const bool gives = gives_to_root(root);
     const bool gets = is_root(root);
     return {.given = gives ? bytes(part) : 0,
             .got = gets ? bytes(part) : 0,
-            .has_gaps_given = gives && has_gaps(part),
-            .has_gaps_got = gets && has_gaps(part)};
+            .has_gaps_given = gives && has_gaps(mpi_, part),
+            .has_gaps_got = gets && has_gaps(mpi_, part)};
   }
   /// MPI_Allreduce, MPI_Scan, MPI_Exscan.
   [[nodiscard]] Traffic reduce_for_all(const TypedBuffer& part) const {
-    const bool scattered = has_gaps(part);
+    const bool scattered = has_gaps(mpi_, part);
     return {.given = bytes(part), .got = bytes(part), .has_gaps_given = scattered, .has_gaps_got = scattered};
   }
   [[nodiscard]] Traffic reduce_scatter_block(const TypedBuffer& part) const {
-    const bool scattered = has_gaps(part);
+    const bool scattered = has_gaps(mpi_, part);
     return {.given = communicator_.local_size * bytes(part),
             .got = bytes(part),
             .has_gaps_given = scattered,
@@ -91,8 +110,8 @@ class Traffics {
                      : gives_to_root(root) ? bytes(give)
                                            : 0,
             .got = gets ? all(get) : 0,
-            .has_gaps_given = is_in_place ? has_gaps(get, peers()) : gives_to_root(root) && has_gaps(give),
-            .has_gaps_got = gets && has_gaps(get, peers())};
+            .has_gaps_given = is_in_place ? has_gaps(mpi_, get, peers()) : gives_to_root(root) && has_gaps(mpi_, give),
+            .has_gaps_got = gets && has_gaps(mpi_, get, peers())};
   }
   template <class Give>
   [[nodiscard]] Traffic scatter(const Give& give, const TypedBuffer& get, int root) const {
@@ -102,30 +121,30 @@ class Traffics {
       traffic.has_gaps_got = traffic.has_gaps_given;
     } else if (gives_to_root(root)) {
       traffic.got = bytes(get);
-      traffic.has_gaps_got = has_gaps(get);
+      traffic.has_gaps_got = has_gaps(mpi_, get);
     }
     return traffic;
   }
   template <class Get>
   [[nodiscard]] Traffic all_gather(const TypedBuffer& give, const Get& get) const {
     const bool is_in_place = give.data == MPI_IN_PLACE;
-    const bool scattered = has_gaps(get, peers());
+    const bool scattered = has_gaps(mpi_, get, peers());
     return {.given = is_in_place ? one(get, communicator_.self) : bytes(give),
             .got = all(get),
-            .has_gaps_given = is_in_place ? scattered : has_gaps(give),
+            .has_gaps_given = is_in_place ? scattered : has_gaps(mpi_, give),
             .has_gaps_got = scattered};
   }
   template <class Each>
   [[nodiscard]] Traffic all_to_all(const Each& give, const Each& get) const {
     Traffic traffic = giving(give.data == MPI_IN_PLACE ? get : give);
     traffic.got = all(get);
-    traffic.has_gaps_got = has_gaps(get, peers());
+    traffic.has_gaps_got = has_gaps(mpi_, get, peers());
     return traffic;
   }
   template <class Give, class Get>
   [[nodiscard]] Traffic with_neighbours(const Neighbours& neighbours, const Give& give, const Get& get) const {
-    Traffic traffic{.has_gaps_given = has_gaps(give, neighbours.destinations.size()),
-                    .has_gaps_got = has_gaps(get, neighbours.sources.size()),
+    Traffic traffic{.has_gaps_given = has_gaps(mpi_, give, neighbours.destinations.size()),
+                    .has_gaps_got = has_gaps(mpi_, get, neighbours.sources.size()),
                     .shares = std::vector<std::uint64_t>(communicator_.local_size)};
     for (std::size_t i = 0; i < neighbours.destinations.size(); ++i) {
       if (const int to = neighbours.destinations[i]; to >= 0) {
@@ -140,7 +159,7 @@ class Traffics {
   }
   template <class Count>
   [[nodiscard]] Traffic reduce_scatter(const TypedBuffers<Count>& parts) const {
-    const bool scattered = has_gaps(parts, peers());
+    const bool scattered = has_gaps(mpi_, parts, peers());
     return {.given = sum(each(parts)),
             .got = one(parts, communicator_.self),
             .has_gaps_given = scattered,
@@ -174,23 +193,6 @@ class Traffics {
     }
     return bytes;
   }
-  // Whether parts have gaps in memory; `count`: of the parts.
-  [[nodiscard]] bool has_gaps(const TypedBuffer& part, std::size_t /*count*/ = 1) const noexcept {
-    return mpi_.has_gaps(part.count, part.type);
-  }
-  template <class Count>
-  [[nodiscard]] bool has_gaps(const TypedBuffers<Count>& parts, std::size_t count) const noexcept {
-    return count > 0 && mpi_.has_gaps(*std::max_element(parts.counts, parts.counts + count), parts.type);
-  }
-  template <class Count>
-  [[nodiscard]] bool has_gaps(const BuffersOfTypes<Count>& parts, std::size_t count) const noexcept {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (mpi_.has_gaps(parts.counts[i], parts.types[i])) {
-        return true;
-      }
-    }
-    return false;
-  }
   [[nodiscard]] std::size_t peers() const noexcept { return communicator_.peer_count(); }
   /// The bytes to, or from, all peers.
   [[nodiscard]] std::uint64_t all(const TypedBuffer& part) const { return communicator_.peer_count() * bytes(part); }
@@ -200,11 +202,11 @@ class Traffics {
   }
   /// The traffic of giving to all, with shares if they may differ.
   [[nodiscard]] Traffic giving(const TypedBuffer& part) const {
-    return {.given = all(part), .has_gaps_given = has_gaps(part)};
+    return {.given = all(part), .has_gaps_given = has_gaps(mpi_, part)};
   }
   template <class Each>
   [[nodiscard]] Traffic giving(const Each& parts) const {
-    Traffic traffic{.has_gaps_given = has_gaps(parts, peers()), .shares = each(parts)};
+    Traffic traffic{.has_gaps_given = has_gaps(mpi_, parts, peers()), .shares = each(parts)};
     traffic.given = sum(traffic.shares);
     return traffic;
   }
