@@ -107,6 +107,7 @@ def _flows(
     rest = calls.join(told, on=["rank", "number"], how="anti") if told.height else calls
     if flow == NEIGHBOURS:
         rest = rest.clear()  # which ranks are neighbours is known by the shares alone
+        by_share = by_share.filter(pl.col("bytes_given") > 0)
     of_rank = rest.group_by("rank").agg(
         pl.col("count").sum().alias("calls"), given.sum().alias("bytes_given")
     )
