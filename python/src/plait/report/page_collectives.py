@@ -20,7 +20,7 @@ from plait.report.bars import bar
 from plait.report.html import PLACE, figure, left, legend, swatch, table
 
 _ROWS_MAX = 12
-_TEXTS = ("the last rank was not there yet", "what its bytes need by messages", "beyond that")
+_TEXTS = ("the last rank was not there yet", "what its bytes need by messages", "beyond that, or no progress")
 
 
 def collectives_section(analysis: Analysis) -> str:
@@ -49,7 +49,7 @@ def collectives_section(analysis: Analysis) -> str:
         of = tuple(row[name] for name in KEY)
         rows.append(
             [
-                escape(run.functions[row["function"]]),
+                escape(run.functions[row["function"]]).replace("_", "_<wbr>"),
                 left(str(run.sites[row["site"]]) if row["site"] >= 0 else "an unknown place"),
                 str(row["members"]),
                 f"{format_bytes(row['block_bytes'])}{', with gaps' if row['scattered'] else ''}",
