@@ -267,8 +267,8 @@ class Benchmark {
                  const bench::Subject& subject,
                  std::size_t bytes) {
     const auto alone_us = std::make_shared<double>(0);
-    turns.add(subject.name + type, [this, &start, call = subject.call, alone_us] {
-      const bench::EvenTime time = start.time(call);
+    turns.add(subject.name + type, [this, &start, call = subject.call, after = subject.after, alone_us] {
+      const bench::EvenTime time = start.time(call, after);
       skews_us_.push_back(time.skew_us);
       *alone_us = time.call_us;
       return time.call_us;

@@ -344,6 +344,9 @@ std::vector<Subject> engine_collectives(const plait::comm::Group& group, std::si
     subjects.push_back({"engine reduce", [=] { reduce(group, 0, out, in, sum).wait(); }, "MPI_Reduce"});
     subjects.push_back({"engine all_reduce", [=] { all_reduce(group, in, sum).wait(); }, "MPI_Allreduce"});
   }
+  for (Subject& subject : subjects) {
+    subject.after = [group] { barrier(group).wait(); };
+  }
   return subjects;
 }
 

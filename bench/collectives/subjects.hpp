@@ -44,6 +44,9 @@ struct Subject {
   std::string peer = {};  ///< The subject that this one is compared with.
   /// Of a non-blocking collective: the same, with something done between its beginning and its completion.
   std::function<void(const std::function<void()>& meanwhile)> with = {};
+  /// Of the engine's: its barrier. A rank that has its data goes on to poll until all have, as a program does whose
+  /// messages are the engine's; one in a call of MPI would leave the rest to a thread in the background.
+  std::function<void()> after = {};
 };
 
 /// A collective of MPI in all forms that the MPI has.

@@ -20,7 +20,11 @@ from plait.report.bars import bar
 from plait.report.html import PLACE, figure, left, legend, swatch, table
 
 _ROWS_MAX = 12
-_TEXTS = ("the last rank was not there yet", "what its bytes need by messages", "beyond that, or no progress")
+_TEXTS = (
+    "the last rank was not there yet",
+    "what its bytes need by messages",
+    "beyond that, or no progress",
+)
 
 
 def collectives_section(analysis: Analysis) -> str:
