@@ -207,7 +207,7 @@ def _only_here(times: CollectiveTimes, slow: pl.DataFrame, row: Row) -> str:
         others = times.teams.filter(
             alike & _is_like(row, "site", "members") & (pl.col("team") != row["team"])
         )
-        takes = others["after_low_ns"].median()
+        takes = others.select(pl.col("after_low_ns").median()).item()
         on_others = f"other communicators of {format_count(row['members'], 'rank')} it takes "
         return f" Only on these ranks: on {on_others}{format_time(takes)}." if takes is not None else ""
     larger = times.groups.filter(alike & (pl.col("members") > row["members"]))
