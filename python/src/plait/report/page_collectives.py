@@ -23,7 +23,16 @@ _ROWS_MAX = 12
 _TEXTS = (
     "the last rank was not there yet",
     "what its bytes need by messages",
-    "beyond that, or no progress",
+    "beyond that",
+)
+
+# Where no collective is non-blocking, and where some are.
+_HIDDEN: tuple[list[str], list[str]] = ([], ["hidden"])
+_OR_STALLED = ("", ", or no progress")
+_ABOUT_HIDDEN = (
+    "",
+    " A non-blocking collective counts from when all ranks wait for it; hidden is the part of its time, "
+    "from its beginning to its completion, in which its ranks computed.",
 )
 
 
@@ -45,6 +54,7 @@ def collectives_section(analysis: Analysis) -> str:
     cost = groups["late_ns"] + groups["after_ns"] + groups["stalled_ns"]
     shown = groups.with_columns(cost.alias("cost_ns")).sort("cost_ns", descending=True).head(_ROWS_MAX)
     longest = max(1, int(shown["cost_ns"][0]))
+    is_any_hidden = bool((shown["hidden_ns"] > 0).any())
     colours = palette.COLLECTIVE
     rows = []
     for row in shown.iter_rows(named=True):
@@ -62,7 +72,7 @@ def collectives_section(analysis: Analysis) -> str:
                 f"{format_time(row['late_ns'])}{_late_rank(row) if of in late else ''}",
                 format_time(row["after_median_ns"]),
                 format_time(row["bound_ns"]) if row["bound_ns"] is not None else "–",
-                _hidden(row),
+                *([_hidden(row)] if is_any_hidden else []),
                 swatch(colours[2], slow[of]) if of in slow else "",
             ]
         )
@@ -72,17 +82,17 @@ def collectives_section(analysis: Analysis) -> str:
     )
     heads = (
         *("collective", PLACE, "ranks", "block", "calls", "", "late, in all"),
-        *("after all had come, median", "its bytes need", "hidden", ""),
+        *("after all had come, median", "its bytes need", *_HIDDEN[is_any_hidden], ""),
     )
-    inside = legend(list(zip(colours, _TEXTS, strict=True))) + table(caption, heads, rows)
+    texts = (*_TEXTS[:2], _TEXTS[2] + _OR_STALLED[is_any_hidden])
+    inside = legend(list(zip(colours, texts, strict=True))) + table(caption, heads, rows)
     return figure(
         "collectives",
         "Collectives: late ranks, and slow collectives",
         "Times are of the run, not sums over ranks. Late: how long ranks waited for the last one to "
         "come. Then the collective takes as long as its bytes need by messages, or longer. What they "
-        f"need is by {escape(analysis.network.source)}. Slow: nearly all calls took five times as long. "
-        "A non-blocking collective counts from when all ranks wait for it; hidden is the part of its "
-        "time, from its beginning to its completion, in which its ranks computed.",
+        f"need is by {escape(analysis.network.source)}. Slow: nearly all calls took five times as long."
+        + _ABOUT_HIDDEN[is_any_hidden],
         f'<div class="plot">{inside}</div>',
         plain=True,
     )
