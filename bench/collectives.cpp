@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every blocking collective of MPI beside the engine's own, by size, number of members and datatype, in turns; and the
-// messages of the same run, which show what the network needs for the same bytes.
+// Every collective of MPI, blocking, non-blocking, persistent and among neighbours, beside the engine's own or one made
+// of messages, by size, number of members and datatype, in turns; and the messages of the same run, which show what the
+// network needs for the same bytes.
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,6 +22,8 @@
 #include "collectives/subjects.hpp"
 #include "support/raw_mpi.hpp"
 #include "support/report.hpp"
+#include "support/shared_cores.hpp"
+#include "support/stopwatch.hpp"
 #include "support/turns.hpp"
 
 namespace {
@@ -29,6 +33,8 @@ using Kind = bench::ElementType::Kind;
 constexpr double over_peer_max = 1.5;  ///< Wanted of the engine's, over MPI's.
 constexpr int burst_length = 64;
 constexpr int message_tag = 1;
+/// Of blocks: below, what a non-blocking collective hides is less than the noise.
+constexpr std::size_t overlapped_bytes_min = 16384;
 
 struct Settings {
   std::vector<std::size_t> sizes;
@@ -36,8 +42,10 @@ struct Settings {
   bool shows_progress = false;
 };
 
+/// Fewer where ranks share cores, as each start of all ranks takes a millisecond there.
 int repetitions_of(std::size_t bytes) {
-  return bytes <= 4096 ? 40 : bytes <= 65536 ? 20 : 8;
+  const int alone = bytes <= 4096 ? 40 : bytes <= 65536 ? 20 : 8;
+  return bench::is_crowded() ? std::max(alone / 4, 5) : alone;
 }
 
 /// Returns when all ranks are here. Sleeps, so that ranks without work leave their cores to the others.
@@ -58,17 +66,24 @@ class Members {
   explicit Members(int size) : size_{size} {
     const int rank = bench::RawMpi::rank();
     MPI_Comm_split(MPI_COMM_WORLD, rank < size ? 0 : MPI_UNDEFINED, rank, &comm_);
+    if (is_in()) {
+      const int is_periodic = 1;
+      MPI_Cart_create(comm_, 1, &size_, &is_periodic, 0, &ring_);
+    }
   }
   Members(const Members&) = delete;
   Members& operator=(const Members&) = delete;
   ~Members() {
     if (is_in()) {
+      MPI_Comm_free(&ring_);
       MPI_Comm_free(&comm_);
     }
   }
   [[nodiscard]] bool is_in() const noexcept { return comm_ != MPI_COMM_NULL; }
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
+  /// The same ranks, each with two neighbours; of two ranks both are the other.
+  [[nodiscard]] MPI_Comm ring() const noexcept { return ring_; }
   [[nodiscard]] plait::comm::Group group(plait::comm::Endpoint& endpoint) const {
     std::vector<plait::Rank> ranks;
     for (int rank = 0; rank < size_; ++rank) {
@@ -80,6 +95,7 @@ class Members {
  private:
   int size_;
   MPI_Comm comm_ = MPI_COMM_NULL;
+  MPI_Comm ring_ = MPI_COMM_NULL;
 };
 
 /// Half of a round trip of one message between the first and the last rank, in microseconds.
@@ -192,54 +208,118 @@ class Benchmark {
     report_.add(row);
   }
 
+  /// Subjects with data of one type.
+  struct Measured {
+    std::string type;
+    std::vector<bench::Subject> subjects;
+  };
+
   /// 0 bytes: the barriers.
   void measure_size(const Members& members, const bench::EvenStart* start, std::size_t bytes) {
     if (start != nullptr) {
       bench::Buffers buffers{std::max<std::size_t>(bytes, 16), members.size()};
-      bench::Turns turns;
       std::vector<std::unique_ptr<bench::ElementType>> types;
-      std::vector<std::pair<std::string, std::vector<bench::Subject>>> all;
-      for (const Kind kind : kinds_of(bytes)) {
-        const auto& type = types.emplace_back(std::make_unique<bench::ElementType>(kind));
-        all.emplace_back(type->name(), bench::mpi_collectives(members.comm(), *type, bytes, buffers));
-      }
-      all.emplace_back("engine", bench::engine_collectives(members.group(runtime_.messages()), bytes, buffers));
-      for (const auto& [type, subjects] : all) {
-        for (const bench::Subject& subject : subjects) {
-          turns.add(subject.name + type, [this, start, call = subject.call] {
-            const bench::EvenTime time = start->time(call);
-            skews_us_.push_back(time.skew_us);
-            return time.call_us;
-          });
+      const std::vector<Measured> all = subjects_of(members, bytes, buffers, types);
+      bench::Turns turns;
+      for (const Measured& part : all) {
+        for (const bench::Subject& subject : part.subjects) {
+          add_turns(turns, *start, part.type, subject, bytes);
         }
       }
       turns.run(repetitions_of(bytes));
-      add_rows(members.size(), bytes, all, turns);
+      for (const Measured& part : all) {
+        for (const bench::Subject& subject : part.subjects) {
+          add_rows(members.size(), bytes, {part, all.front().type, subject}, turns);
+        }
+      }
     }
     wait_for_all();
   }
 
-  using Subjects = std::vector<std::pair<std::string, std::vector<bench::Subject>>>;
-
-  void add_rows(int members, std::size_t bytes, const Subjects& all, const bench::Turns& turns) {
-    const std::string& contiguous = all.front().first;
-    for (const auto& [type, subjects] : all) {
-      const bool is_engine = type == "engine";
-      for (const bench::Subject& subject : subjects) {
-        bench::Row row{.name = subject.name,
-                       .params = params(bytes, members, is_engine ? contiguous : type),
-                       .value = turns[subject.name + type],
-                       .unit = "us"};
-        if (is_engine) {
-          row.peer = subject.peer;
-          row.peer_value = bench::median(turns[subject.peer + contiguous]);
-          row.wanted = bench::at_most_of_peer(over_peer_max);
-        } else if (type == "structs") {
-          row.peer = "doubles";
-          row.peer_value = bench::median(turns[subject.name + contiguous]);
-        }
-        report_.add(row);
+  std::vector<Measured> subjects_of(const Members& members,
+                                    std::size_t bytes,
+                                    bench::Buffers& buffers,
+                                    std::vector<std::unique_ptr<bench::ElementType>>& types) {
+    std::vector<Measured> all;
+    for (const Kind kind : kinds_of(bytes)) {
+      const bench::ElementType& type = *types.emplace_back(std::make_unique<bench::ElementType>(kind));
+      std::vector<bench::Collective> collectives = bench::mpi_collectives(members.comm(), type, bytes, buffers);
+      if (bytes > 0) {
+        std::ranges::move(bench::neighbourhoods(members.ring(), type, bytes, buffers), std::back_inserter(collectives));
       }
+      all.push_back({.type = type.name(), .subjects = bench::blocking(collectives)});
+      all.push_back({.type = type.name(), .subjects = bench::non_blocking(collectives)});
+      if (kind != Kind::structs) {
+        all.push_back({.type = type.name(), .subjects = bench::prepared(collectives)});
+      }
+    }
+    const std::string contiguous = all.front().type;
+    plait::comm::Group group = members.group(runtime_.messages());
+    all.push_back({contiguous, bench::engine_collectives(group, bytes, buffers)});
+    all.push_back({contiguous, bench::message_collectives(members.comm(), members.ring(), bytes, buffers)});
+    return all;
+  }
+
+  /// Of contiguous, large non-blocking ones twice: alone, and with computing for as long as that took.
+  void add_turns(bench::Turns& turns,
+                 const bench::EvenStart& start,
+                 const std::string& type,
+                 const bench::Subject& subject,
+                 std::size_t bytes) {
+    const auto alone_us = std::make_shared<double>(0);
+    turns.add(subject.name + type, [this, &start, call = subject.call, after = subject.after, alone_us] {
+      const bench::EvenTime time = start.time(call, after);
+      skews_us_.push_back(time.skew_us);
+      *alone_us = time.call_us;
+      return time.call_us;
+    });
+    if (is_overlapped(subject, type, bytes)) {
+      turns.add(hidden_name(subject), [&start, with = subject.with, alone_us] {
+        const double both_us = start.time([&] { with([&] { compute(*alone_us); }); }).call_us;
+        const double hidden_us = std::clamp(2 * *alone_us - both_us, 0.0, *alone_us);
+        return *alone_us > 0 ? 100 * hidden_us / *alone_us : 0.0;
+      });
+    }
+  }
+
+  static bool is_overlapped(const bench::Subject& subject, const std::string& type, std::size_t bytes) {
+    return subject.with && type != "structs" && bytes >= overlapped_bytes_min;
+  }
+  static std::string hidden_name(const bench::Subject& subject) { return "hidden " + subject.name; }
+  static void compute(double us) {
+    const bench::Stopwatch watch;
+    while (watch.microseconds() < us) {
+    }
+  }
+
+  struct Place {
+    const Measured& part;
+    const std::string& contiguous;
+    const bench::Subject& subject;
+  };
+
+  void add_rows(int members, std::size_t bytes, const Place& place, const bench::Turns& turns) {
+    const auto& [part, contiguous, subject] = place;
+    bench::Row row{.name = subject.name,
+                   .params = params(bytes, members, part.type),
+                   .value = turns[subject.name + part.type],
+                   .unit = "us"};
+    if (part.type == "structs") {
+      row.peer = "doubles";
+      row.peer_value = bench::median(turns[subject.name + contiguous]);
+    } else if (!subject.peer.empty()) {
+      row.peer = subject.peer;
+      row.peer_value = bench::median(turns[subject.peer + contiguous]);
+    }
+    if (subject.name.starts_with("engine ")) {
+      row.wanted = bench::at_most_of_peer(over_peer_max);
+    }
+    report_.add(row);
+    if (is_overlapped(subject, part.type, bytes)) {
+      report_.add({.name = hidden_name(subject),
+                   .params = params(bytes, members, part.type),
+                   .value = turns[hidden_name(subject)],
+                   .unit = "%"});
     }
   }
 

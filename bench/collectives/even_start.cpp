@@ -91,7 +91,7 @@ double EvenStart::agree_on_start() const {
   return start;
 }
 
-EvenTime EvenStart::time(const std::function<void()>& call) const {
+EvenTime EvenStart::time(const std::function<void()>& call, const std::function<void()>& after) const {
   const double start = agree_on_start();
   while (common_us() < start) {
     if (is_crowded_) {
@@ -101,6 +101,9 @@ EvenTime EvenStart::time(const std::function<void()>& call) const {
   const double began = common_us();
   call();
   const double ended = common_us();
+  if (after) {
+    after();
+  }
   const double last_start = largest(comm_, rank_, size_, began);
   const double first_start = -largest(comm_, rank_, size_, -began);
   return {.call_us = std::max(0.0, largest(comm_, rank_, size_, ended) - last_start),

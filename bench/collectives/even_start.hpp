@@ -23,8 +23,9 @@ class EvenStart {
   /// (Cristian's method), with an error of at most half of that time.
   explicit EvenStart(MPI_Comm comm);
 
-  /// Runs `call` once on every rank. The moment of the start is later where ranks outnumber the cores.
-  [[nodiscard]] EvenTime time(const std::function<void()>& call) const;
+  /// Runs `call` once on every rank; `after` then, outside of the time, if it is not empty. The moment of the start is
+  /// later where ranks outnumber the cores.
+  [[nodiscard]] EvenTime time(const std::function<void()>& call, const std::function<void()>& after = {}) const;
   /// The largest error of the clocks' comparison.
   [[nodiscard]] double clock_error_us() const noexcept { return error_us_; }
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/subjects.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
+#include <cstddef>
 #include <memory>
 #include <numeric>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 namespace bench {
@@ -30,64 +34,173 @@ MPI_Datatype make_pair_of_doubles() {
 /// What the functions with a count for each member take: equal blocks.
 struct Blocks {
   Counts counts;
-  Counts places;       ///< In elements.
-  Counts byte_places;  ///< In bytes.
+  Counts places;                    ///< In elements.
+  Counts byte_places;               ///< In bytes.
+  std::vector<MPI_Aint> addresses;  ///< The same, as neighbourhoods take them.
   std::vector<MPI_Datatype> types;
 };
 
 Blocks equal_blocks(int members, int count, const ElementType& type) {
   const auto n = static_cast<std::size_t>(members);
-  Blocks blocks{.counts = Counts(n, count), .places = Counts(n), .byte_places = Counts(n), .types = {}};
+  Blocks blocks{
+      .counts = Counts(n, count), .places = Counts(n), .byte_places = Counts(n), .addresses = {}, .types = {}};
   std::exclusive_scan(blocks.counts.begin(), blocks.counts.end(), blocks.places.begin(), 0);
   for (std::size_t i = 0; i < n; ++i) {
     blocks.byte_places[i] = blocks.places[i] * static_cast<int>(type.stride_bytes());
   }
+  blocks.addresses.assign(blocks.byte_places.begin(), blocks.byte_places.end());
   blocks.types.assign(n, type.handle());
   return blocks;
 }
 
-std::vector<Subject> movers(MPI_Comm comm, MPI_Datatype type, int count, std::byte* out, std::byte* in) {
-  return {
-      {"MPI_Bcast", [=] { MPI_Bcast(out, count, type, 0, comm); }},
-      {"MPI_Gather", [=] { MPI_Gather(out, count, type, in, count, type, 0, comm); }},
-      {"MPI_Scatter", [=] { MPI_Scatter(out, count, type, in, count, type, 0, comm); }},
-      {"MPI_Allgather", [=] { MPI_Allgather(out, count, type, in, count, type, comm); }},
-      {"MPI_Alltoall", [=] { MPI_Alltoall(out, count, type, in, count, type, comm); }},
-  };
+/// Adds the forms of one collective, which differ in their last parameters only. `prepare` may be null. `kept`: what
+/// the arguments point to.
+template <class... Arguments, class Begin, class Prepare>
+void add(std::vector<Collective>& collectives,
+         const char* name,
+         int (*call)(Arguments...),
+         Begin begin,
+         Prepare prepare,
+         std::shared_ptr<const Blocks> kept,
+         std::type_identity_t<Arguments>... arguments) {
+  Collective& added = collectives.emplace_back();
+  added.name = name;
+  added.call = [=, keep = kept] { call(arguments...); };
+  added.begin = [=, keep = kept](MPI_Request* request) { begin(arguments..., request); };
+  if constexpr (!std::is_null_pointer_v<Prepare>) {
+    added.prepare = [=, keep = kept](MPI_Request* request) { prepare(arguments..., MPI_INFO_NULL, request); };
+  }
 }
 
-std::vector<Subject> vectors(
-    MPI_Comm comm, MPI_Datatype type, std::shared_ptr<const Blocks> blocks, std::byte* out, std::byte* in) {
-  const int* const counts = blocks->counts.data();
-  const int* const places = blocks->places.data();
-  return {
-      {"MPI_Gatherv", [=] { MPI_Gatherv(out, blocks->counts[0], type, in, counts, places, type, 0, comm); }},
-      {"MPI_Scatterv", [=] { MPI_Scatterv(out, counts, places, type, in, blocks->counts[0], type, 0, comm); }},
-      {"MPI_Allgatherv", [=] { MPI_Allgatherv(out, blocks->counts[0], type, in, counts, places, type, comm); }},
-      {"MPI_Alltoallv", [=] { MPI_Alltoallv(out, counts, places, type, in, counts, places, type, comm); }},
-      {"MPI_Alltoallw",
-       [=] {
-         const int* const at = blocks->byte_places.data();
-         const MPI_Datatype* const types = blocks->types.data();
-         MPI_Alltoallw(out, counts, at, types, in, counts, at, types, comm);
-       }},
-  };
+// The name and the three functions of a collective. Persistent ones are of MPI 4.
+#if MPI_VERSION >= 4
+#define PLAIT_BENCH_FORMS(Name, name) #Name, MPI_##Name, MPI_I##name, MPI_##Name##_init
+#else
+#define PLAIT_BENCH_FORMS(Name, name) #Name, MPI_##Name, MPI_I##name, nullptr
+#endif
+
+/// What the calls of one size and datatype have in common.
+struct Arguments {
+  MPI_Comm comm;
+  MPI_Datatype type;
+  int count = 0;
+  std::byte* out = nullptr;
+  std::byte* in = nullptr;
+  std::shared_ptr<const Blocks> blocks;
+};
+
+void add_movers(std::vector<Collective>& to, const Arguments& a) {
+  add(to, PLAIT_BENCH_FORMS(Bcast, bcast), {}, a.out, a.count, a.type, 0, a.comm);
+  add(to, PLAIT_BENCH_FORMS(Gather, gather), {}, a.out, a.count, a.type, a.in, a.count, a.type, 0, a.comm);
+  add(to, PLAIT_BENCH_FORMS(Scatter, scatter), {}, a.out, a.count, a.type, a.in, a.count, a.type, 0, a.comm);
+  add(to, PLAIT_BENCH_FORMS(Allgather, allgather), {}, a.out, a.count, a.type, a.in, a.count, a.type, a.comm);
+  add(to, PLAIT_BENCH_FORMS(Alltoall, alltoall), {}, a.out, a.count, a.type, a.in, a.count, a.type, a.comm);
 }
 
-std::vector<Subject> reductions(
-    MPI_Comm comm, int count, std::shared_ptr<const Blocks> blocks, std::byte* out, std::byte* in) {
-  return {
-      {"MPI_Reduce", [=] { MPI_Reduce(out, in, count, MPI_DOUBLE, MPI_SUM, 0, comm); }},
-      {"MPI_Allreduce", [=] { MPI_Allreduce(out, in, count, MPI_DOUBLE, MPI_SUM, comm); }},
-      {"MPI_Reduce_scatter", [=] { MPI_Reduce_scatter(out, in, blocks->counts.data(), MPI_DOUBLE, MPI_SUM, comm); }},
-      {"MPI_Reduce_scatter_block", [=] { MPI_Reduce_scatter_block(out, in, count, MPI_DOUBLE, MPI_SUM, comm); }},
-      {"MPI_Scan", [=] { MPI_Scan(out, in, count, MPI_DOUBLE, MPI_SUM, comm); }},
-      {"MPI_Exscan", [=] { MPI_Exscan(out, in, count, MPI_DOUBLE, MPI_SUM, comm); }},
-  };
+void add_vectors(std::vector<Collective>& to, const Arguments& a) {
+  const auto& kept = a.blocks;
+  const int* const n = kept->counts.data();
+  const int* const at = kept->places.data();
+  const int* const bytes_at = kept->byte_places.data();
+  const MPI_Datatype* const types = kept->types.data();
+  add(to, PLAIT_BENCH_FORMS(Gatherv, gatherv), kept, a.out, a.count, a.type, a.in, n, at, a.type, 0, a.comm);
+  add(to, PLAIT_BENCH_FORMS(Scatterv, scatterv), kept, a.out, n, at, a.type, a.in, a.count, a.type, 0, a.comm);
+  add(to, PLAIT_BENCH_FORMS(Allgatherv, allgatherv), kept, a.out, a.count, a.type, a.in, n, at, a.type, a.comm);
+  add(to, PLAIT_BENCH_FORMS(Alltoallv, alltoallv), kept, a.out, n, at, a.type, a.in, n, at, a.type, a.comm);
+  add(to, PLAIT_BENCH_FORMS(Alltoallw, alltoallw), kept, a.out, n, bytes_at, types, a.in, n, bytes_at, types, a.comm);
 }
 
-void append(std::vector<Subject>& subjects, std::vector<Subject> more) {
-  std::ranges::move(more, std::back_inserter(subjects));
+/// Of sums of doubles.
+void add_reductions(std::vector<Collective>& to, const Arguments& a) {
+  const MPI_Op sum = MPI_SUM;
+  const int* const n = a.blocks->counts.data();
+  add(to, PLAIT_BENCH_FORMS(Reduce, reduce), {}, a.out, a.in, a.count, a.type, sum, 0, a.comm);
+  add(to, PLAIT_BENCH_FORMS(Allreduce, allreduce), {}, a.out, a.in, a.count, a.type, sum, a.comm);
+  add(to, PLAIT_BENCH_FORMS(Reduce_scatter, reduce_scatter), a.blocks, a.out, a.in, n, a.type, sum, a.comm);
+  add(to, PLAIT_BENCH_FORMS(Reduce_scatter_block, reduce_scatter_block), {}, a.out, a.in, a.count, a.type, sum, a.comm);
+  add(to, PLAIT_BENCH_FORMS(Scan, scan), {}, a.out, a.in, a.count, a.type, sum, a.comm);
+  add(to, PLAIT_BENCH_FORMS(Exscan, exscan), {}, a.out, a.in, a.count, a.type, sum, a.comm);
+}
+
+void wait_for(MPI_Request& request) {
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char letter) { return std::tolower(letter); });
+  return text;
+}
+
+std::shared_ptr<MPI_Request> make_request(const Collective& collective) {
+  auto* const request = new MPI_Request{MPI_REQUEST_NULL};
+  collective.prepare(request);
+  return {request, [](MPI_Request* own) {
+            MPI_Request_free(own);
+            delete own;
+          }};
+}
+
+constexpr int block_tag = 78;
+
+/// The root receives from all others at once.
+void gather_by_messages(MPI_Comm comm, const std::byte* out, std::byte* in, int bytes) {
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  if (rank != 0) {
+    MPI_Send(out, bytes, MPI_BYTE, 0, block_tag, comm);
+    return;
+  }
+  std::vector<MPI_Request> requests(static_cast<std::size_t>(size - 1));
+  for (int from = 1; from < size; ++from) {
+    MPI_Irecv(in + std::ptrdiff_t{from} * bytes,
+              bytes,
+              MPI_BYTE,
+              from,
+              block_tag,
+              comm,
+              &requests[static_cast<std::size_t>(from - 1)]);
+  }
+  std::copy_n(out, bytes, in);
+  MPI_Waitall(size - 1, requests.data(), MPI_STATUSES_IGNORE);
+}
+
+/// The root sends to all others at once.
+void scatter_by_messages(MPI_Comm comm, const std::byte* out, std::byte* in, int bytes) {
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  if (rank != 0) {
+    MPI_Recv(in, bytes, MPI_BYTE, 0, block_tag, comm, MPI_STATUS_IGNORE);
+    return;
+  }
+  std::vector<MPI_Request> requests(static_cast<std::size_t>(size - 1));
+  for (int to = 1; to < size; ++to) {
+    MPI_Isend(out + std::ptrdiff_t{to} * bytes,
+              bytes,
+              MPI_BYTE,
+              to,
+              block_tag,
+              comm,
+              &requests[static_cast<std::size_t>(to - 1)]);
+  }
+  std::copy_n(out, bytes, in);
+  MPI_Waitall(size - 1, requests.data(), MPI_STATUSES_IGNORE);
+}
+
+/// A block to each of the two neighbours, and one from each.
+void exchange_by_messages(MPI_Comm ring, const std::byte* out, std::byte* in, int bytes) {
+  int below = 0;
+  int above = 0;
+  MPI_Cart_shift(ring, 0, 1, &below, &above);
+  std::array<MPI_Request, 4> requests{};
+  MPI_Irecv(in, bytes, MPI_BYTE, below, block_tag, ring, &requests[0]);
+  MPI_Irecv(in + bytes, bytes, MPI_BYTE, above, block_tag + 1, ring, &requests[1]);
+  MPI_Isend(out, bytes, MPI_BYTE, below, block_tag + 1, ring, &requests[2]);
+  MPI_Isend(out + bytes, bytes, MPI_BYTE, above, block_tag, ring, &requests[3]);
+  MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
 }
 
 }  // namespace
@@ -117,20 +230,96 @@ const char* ElementType::name() const noexcept {
   return "bytes";
 }
 
-std::vector<Subject> mpi_collectives(MPI_Comm comm, const ElementType& type, std::size_t bytes, Buffers& buffers) {
+std::vector<Collective> mpi_collectives(MPI_Comm comm, const ElementType& type, std::size_t bytes, Buffers& buffers) {
+  std::vector<Collective> collectives;
   if (bytes == 0) {
-    return {{"MPI_Barrier", [comm] { MPI_Barrier(comm); }}};
+    add(collectives, PLAIT_BENCH_FORMS(Barrier, barrier), {}, comm);
+    return collectives;
   }
   int members = 0;
   MPI_Comm_size(comm, &members);
-  const auto count = static_cast<int>(bytes / type.data_bytes());
-  std::vector<Subject> subjects = movers(comm, type.handle(), count, buffers.out(), buffers.in());
-  const auto blocks = std::make_shared<const Blocks>(equal_blocks(members, count, type));
-  append(subjects, vectors(comm, type.handle(), blocks, buffers.out(), buffers.in()));
+  Arguments blocks{.comm = comm,
+                   .type = type.handle(),
+                   .count = static_cast<int>(bytes / type.data_bytes()),
+                   .out = buffers.out(),
+                   .in = buffers.in(),
+                   .blocks = {}};
+  blocks.blocks = std::make_shared<const Blocks>(equal_blocks(members, blocks.count, type));
+  add_movers(collectives, blocks);
+  add_vectors(collectives, blocks);
   if (bytes % sizeof(double) == 0 && type.stride_bytes() == type.data_bytes()) {
-    const auto doubles = static_cast<int>(bytes / sizeof(double));
-    const auto parts = std::make_shared<const Blocks>(equal_blocks(members, doubles, type));
-    append(subjects, reductions(comm, doubles, parts, buffers.out(), buffers.in()));
+    Arguments doubles = blocks;
+    doubles.type = MPI_DOUBLE;
+    doubles.count = static_cast<int>(bytes / sizeof(double));
+    doubles.blocks = std::make_shared<const Blocks>(equal_blocks(members, doubles.count, type));
+    add_reductions(collectives, doubles);
+  }
+  return collectives;
+}
+
+std::vector<Collective> neighbourhoods(MPI_Comm ring, const ElementType& type, std::size_t bytes, Buffers& buffers) {
+  constexpr int neighbours = 2;
+  std::vector<Collective> to;
+  const MPI_Datatype t = type.handle();
+  const auto count = static_cast<int>(bytes / type.data_bytes());
+  std::byte* const out = buffers.out();
+  std::byte* const in = buffers.in();
+  const auto kept = std::make_shared<const Blocks>(equal_blocks(neighbours, count, type));
+  const int* const n = kept->counts.data();
+  const int* const at = kept->places.data();
+  const MPI_Aint* const bytes_at = kept->addresses.data();
+  const MPI_Datatype* const types = kept->types.data();
+  add(to, PLAIT_BENCH_FORMS(Neighbor_allgather, neighbor_allgather), {}, out, count, t, in, count, t, ring);
+  add(to, PLAIT_BENCH_FORMS(Neighbor_allgatherv, neighbor_allgatherv), kept, out, count, t, in, n, at, t, ring);
+  add(to, PLAIT_BENCH_FORMS(Neighbor_alltoall, neighbor_alltoall), {}, out, count, t, in, count, t, ring);
+  add(to, PLAIT_BENCH_FORMS(Neighbor_alltoallv, neighbor_alltoallv), kept, out, n, at, t, in, n, at, t, ring);
+  add(to,
+      PLAIT_BENCH_FORMS(Neighbor_alltoallw, neighbor_alltoallw),
+      kept,
+      out,
+      n,
+      bytes_at,
+      types,
+      in,
+      n,
+      bytes_at,
+      types,
+      ring);
+  return to;
+}
+
+std::vector<Subject> blocking(const std::vector<Collective>& collectives) {
+  std::vector<Subject> subjects;
+  for (const Collective& one : collectives) {
+    subjects.push_back({"MPI_" + one.name, one.call});
+  }
+  return subjects;
+}
+
+std::vector<Subject> non_blocking(const std::vector<Collective>& collectives) {
+  std::vector<Subject> subjects;
+  for (const Collective& one : collectives) {
+    const auto with = [begin = one.begin](const std::function<void()>& meanwhile) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      begin(&request);
+      meanwhile();
+      wait_for(request);
+    };
+    subjects.push_back({"MPI_I" + lower(one.name), [with] { with([] {}); }, "MPI_" + one.name, with});
+  }
+  return subjects;
+}
+
+std::vector<Subject> prepared(const std::vector<Collective>& collectives) {
+  std::vector<Subject> subjects;
+  for (const Collective& one : collectives) {
+    if (one.prepare) {
+      const auto call = [request = make_request(one)] {
+        MPI_Start(request.get());
+        wait_for(*request);
+      };
+      subjects.push_back({"MPI_" + one.name + "_init", call, "MPI_" + one.name});
+    }
   }
   return subjects;
 }
@@ -155,7 +344,24 @@ std::vector<Subject> engine_collectives(const plait::comm::Group& group, std::si
     subjects.push_back({"engine reduce", [=] { reduce(group, 0, out, in, sum).wait(); }, "MPI_Reduce"});
     subjects.push_back({"engine all_reduce", [=] { all_reduce(group, in, sum).wait(); }, "MPI_Allreduce"});
   }
+  for (Subject& subject : subjects) {
+    subject.after = [group] { barrier(group).wait(); };
+  }
   return subjects;
+}
+
+std::vector<Subject> message_collectives(MPI_Comm comm, MPI_Comm ring, std::size_t bytes, Buffers& buffers) {
+  if (bytes == 0) {
+    return {};
+  }
+  const auto block = static_cast<int>(bytes);
+  std::byte* const out = buffers.out();
+  std::byte* const in = buffers.in();
+  return {
+      {"messages gather", [=] { gather_by_messages(comm, out, in, block); }, "MPI_Gather"},
+      {"messages scatter", [=] { scatter_by_messages(comm, out, in, block); }, "MPI_Scatter"},
+      {"messages neighbor_alltoall", [=] { exchange_by_messages(ring, out, in, block); }, "MPI_Neighbor_alltoall"},
+  };
 }
 
 }  // namespace bench

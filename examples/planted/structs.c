@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Particles sent as an array of structs with a gap in each, and as contiguous doubles of the same bytes.
+/* Particles sent and broadcast as an array of structs with a gap in each, and as contiguous doubles of the same bytes.
  *
  * MPI libraries copy structs member by member. Usage: structs MESSAGES, on two ranks. */
 #include <stddef.h>
@@ -38,6 +38,14 @@ static void pass_doubles(int rank) {
   if (rank == 1) MPI_Recv(doubles, 2 * particles, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+static void broadcast_structs(MPI_Datatype type) {
+  MPI_Bcast(structs, particles, type, 0, MPI_COMM_WORLD);
+}
+
+static void broadcast_doubles(void) {
+  MPI_Bcast(doubles, 2 * particles, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, messages = argc > 1 ? atoi(argv[1]) : 0;
@@ -51,6 +59,10 @@ int main(int argc, char** argv) {
     pass_doubles(rank);
     MPI_Barrier(MPI_COMM_WORLD); /* the receiver is there first, mostly */
     pass_structs(rank, type);
+    MPI_Barrier(MPI_COMM_WORLD);
+    broadcast_doubles();
+    MPI_Barrier(MPI_COMM_WORLD);
+    broadcast_structs(type);
     MPI_Barrier(MPI_COMM_WORLD);
   }
   MPI_Type_free(&type);

@@ -25,6 +25,7 @@ FUNCTIONS = (
     ),
     *("MPI_Ibarrier", "MPI_Gather", "MPI_Scatter"),
     *("MPI_Test", "MPI_Probe", "MPI_Comm_spawn"),
+    *("MPI_Iallreduce", "MPI_Neighbor_alltoall", "MPI_Ineighbor_alltoall"),
 )
 NUMBER = {name: number for number, name in enumerate(FUNCTIONS)}
 
@@ -112,6 +113,26 @@ class Rank:
 
     def collective(self, name: str, start: int, end: int, *, count: int = 0, **more: int) -> int:
         return self._call(4, name, start, end, **{"count": count, "site": 6, **more})
+
+    def begun_collective(
+        self, name: str, start: int, waits: int, end: int, *, tests: int = 0, **more: int
+    ) -> int:
+        """Begins at `start` in 10 ns, waits for it from `waits` to `end`: in tests if there are some."""
+        size = {key: more.get(key, 0) for key in ("given", "got")}
+        what = {"count": more.get("count", 0), "site": 6, "communicator": more.get("communicator", 0)}
+        number = self._call(5, name, start, start + 10, **what, **size)
+        for nth in range(tests):
+            step = (end - waits) // (tests + 1)
+            self.test(waits + nth * step, waits + (nth + 1) * step, site=3)
+        last = waits + (end - waits) // (tests + 1) * tests
+        completes = "MPI_Test" if tests else "MPI_Wait"
+        self._call(2, completes, last, end, count=1, site=3, communicator=w.NOTHING)
+        self.records.append(w.call(10, NUMBER[name], start, end, **{**what, **size, "number": number}))
+        return number
+
+    def layout(self, number: int) -> None:
+        """The data of a collective has gaps."""
+        self.records.append(w.collective_layout(number))
 
     def shares(self, number: int, given: list[int]) -> None:
         self.records.append(w.shares(number, given))

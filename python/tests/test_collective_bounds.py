@@ -48,6 +48,16 @@ def test_more_bytes_and_more_members_never_need_less() -> None:
         assert bound_of(function, 4, 4096).time_ns <= bound_of(function, 16, 4096).time_ns, function
 
 
+@pytest.mark.parametrize("name", ["MPI_Ialltoall", "MPI_Alltoall_init", "MPI_Ialltoall_c"])
+def test_all_forms_of_a_collective_need_as_much(name: str) -> None:
+    assert bound_of(name, 8, 4096) == bound_of("MPI_Alltoall", 8, 4096)
+
+
+def test_neighbours_exchange_one_message_each() -> None:
+    # The first takes a message's time; each further one a quarter of a microsecond and its bytes.
+    assert bound_of("MPI_Ineighbor_alltoallv", 3, 1001).time_ns == 2000 + 1250
+
+
 def test_knows_no_bound_where_the_messages_are_not_known() -> None:
-    assert collective_bound("MPI_Neighbor_alltoall", Exchange(4, 8), _COSTS) is None
+    assert collective_bound("MPI_Intercomm_merge", Exchange(4, 8), _COSTS) is None
     assert collective_bound("MPI_Bcast", Exchange(1, 8), _COSTS) is None

@@ -149,6 +149,10 @@ def shares(number: int, given: Sequence[int]) -> bytes:
     return b"".join(records)
 
 
+def collective_layout(number: int, *, given: bool = True, got: bool = True) -> bytes:
+    return struct.pack("<BBHI", 29, given + 2 * got, 0, number).ljust(64, b"\0")
+
+
 def engine(workers: int, start: int, *, carries_calls: bool = False) -> bytes:
     return struct.pack("<BBBBIq", 14, 0, 0, int(carries_calls), workers, start).ljust(64, b"\0")
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -101,6 +104,53 @@ TEST(BegunCollectives, last_from_their_call_to_when_the_program_is_told) {
   EXPECT_EQ(whole->event.start, begun.start);
   EXPECT_EQ(whole->event.end, wait.end);
   EXPECT_EQ(whole->event.bytes_given, 56U);
+}
+
+/// As "gives gets", of a call: "g" for gaps, "-" for none.
+std::string layout(const trace::RankTrace& rank, const CallEvent& call) {
+  const auto known = std::ranges::find(rank.collective_layouts, call.number, &trace::CollectiveLayoutEvent::call);
+  if (known == rank.collective_layouts.end()) {
+    return "--";
+  }
+  return {known->has_gaps_given ? 'g' : '-', known->has_gaps_got ? 'g' : '-'};
+}
+
+TEST_P(Collectives, record_whose_data_has_gaps) {
+  const trace::RunTrace run = recorded("collectives", GetParam());
+  ASSERT_EQ(run.ranks.size(), static_cast<std::size_t>(GetParam()));
+  for (const trace::RankTrace& rank : run.ranks) {
+    const bool is_root = rank.rank == Rank{0};
+    const std::vector<std::pair<const char*, const char*>> expected = {
+        {"MPI_Ibcast", is_root ? "g-" : "-g"},
+        {"MPI_Igather", "g-"},
+        {"MPI_Iscatterv", is_root ? "g-" : "--"},
+        {"MPI_Iallgather", "-g"},
+        {"MPI_Ialltoallw", "g-"},
+        {"MPI_Ialltoall", "--"},
+        {"MPI_Ineighbor_alltoall", "gg"},
+        {"MPI_Allreduce", "--"},
+    };
+    for (const auto& [function, gaps] : expected) {
+      EXPECT_EQ(layout(rank, calls_of(rank, function).at(0)), gaps) << function << " on rank " << rank.rank.value();
+    }
+  }
+}
+
+// Of MPI 4.
+TEST(PersistentCollectives, record_gaps_and_shares_at_each_start) {
+  const trace::RunTrace run = recorded("collectives", 2);
+  ASSERT_EQ(run.ranks.size(), 2U);
+  const trace::RankTrace& rank = run.ranks[0];
+  if (calls_of(rank, "MPI_Bcast_init").empty()) {
+    GTEST_SKIP() << "this MPI has no persistent collectives";
+  }
+  const std::vector<CallEvent> starts = calls_of(rank, "MPI_Start");
+  ASSERT_EQ(starts.size(), 3U);
+  EXPECT_EQ(layout(rank, starts[0]), "g-");
+  EXPECT_EQ(layout(rank, starts[1]), "g-");
+  EXPECT_EQ(layout(rank, starts[2]), "--");
+  const std::vector<std::uint64_t> both_ways{0, 64};
+  EXPECT_EQ(rank.shares.at(starts[2].number), both_ways);
 }
 
 INSTANTIATE_TEST_SUITE_P(ranks, Collectives, testing::Values(1, 2, 4));

@@ -41,7 +41,7 @@ class Planted(unittest.TestCase):
             library = cls.folder / f"{name}.so"
             source = PLANTED / f"{name}.c"
             subprocess.run(["mpicc", "-shared", "-fPIC", *options, "-o", library, source, "-ldl"], check=True)
-        for name in ("heat", "structs"):
+        for name in ("heat", "structs", "overlap"):
             source = PLANTED / f"{name}.c"
             subprocess.run(["mpicc", "-O2", "-g", "-o", cls.folder / name, source, "-lm"], check=True)
 
@@ -103,6 +103,30 @@ class Planted(unittest.TestCase):
         self.assertEqual((scattered["size_bytes"], scattered["measured"]), (1 << 16, True))
         self.assertIn("structs.c", str(found.run.sites[scattered["site"]]))
         self.assertGreater(scattered["took_ns"], scattered["contiguous_ns"])
+
+    def test_collectives_of_structs_are_compared_with_those_of_doubles(self) -> None:
+        found = self.record("mixed-collectives", "structs 300")
+        groups = found.collective_groups.filter(pl.col("block_bytes") == 1 << 16)
+        names = [found.run.functions[name] for name in groups["function"]]
+        self.assertEqual((names, sorted(groups["scattered"])), (["MPI_Bcast"] * 2, [False, True]))
+        takes = dict(groups.select("scattered", "after_low_ns").rows())
+        self.assertGreater(takes[True], takes[False])
+
+    def test_a_non_blocking_sum_without_progress_is_named(self) -> None:
+        steps, computes_ms = 30, 20.0
+        found = self.record("begun", f"overlap {steps} {computes_ms}")
+        functions = {name: found.run.functions.index(name) for name in ("MPI_Iallreduce", "MPI_Neighbor_alltoall")}
+        groups = {row["function"]: row for row in found.collective_groups.to_dicts()}
+        self.assertEqual(set(groups), set(functions.values()))
+        sums = groups[functions["MPI_Iallreduce"]]
+        self.assertEqual((sums["operations"], sums["members"], sums["block_bytes"]), (steps, 2, 1 << 20))
+        # Of 22 ms of computing on two ranks, at least half was beside the sum.
+        self.assertGreater(sums["hidden_ns"], 0.25 * steps * computes_ms * 1e6)
+        self.assertGreater(sums["stalled_median_ns"], 0.5 * 0.9 * computes_ms * 1e6)
+        self.assertEqual(groups[functions["MPI_Neighbor_alltoall"]]["block_bytes"], 2 * 4096)
+        sentences = "\n".join(find_all_losses(found))
+        named = r"MPI_Iallreduce at sum_beside_computing \(overlap\.c:\d+\) of 1 MiB on 2 ranks makes no progress"
+        self.assertRegex(sentences, named)
 
 
 if __name__ == "__main__":

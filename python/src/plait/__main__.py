@@ -311,6 +311,16 @@ class _DoctorCommand(typer.core.TyperCommand):
         return super().parse_args(ctx, whole)
 
 
+_MeasuredHosts = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B|N",
+        help="Measure with a rank on each of these, A is this host; or, with --collectives, on N "
+        "hosts of a lab.",
+    ),
+]
+
+
 @app.command(cls=_DoctorCommand)
 def doctor(
     json_file: JsonFile = None,
@@ -335,20 +345,18 @@ def doctor(
     ranks: Annotated[
         int | None, ranks_option("With --collectives. [default: one for each core or host]")
     ] = None,
-    hosts: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Measure with a rank on each of these, A is this host."),
-    ] = None,
+    hosts: _MeasuredHosts = None,
 ) -> None:
     """Check what is installed here, and whether two ranks can talk.
 
     Names what is missing, what it would be good for, and how to install it. The exit status is 0
     when all that plait needs is here; optional parts may be missing.
 
-    With --collectives, the collectives of the MPI are compared, by number of ranks, datatype and size,
-    with what their messages need (a LogGP network that is fitted to messages of the same run) and with
-    plait's own. The slow ones come first, each with what to try. The exit status is 1 when a collective
-    of contiguous data is slow. Reports of runs on the same hosts then compare with this network.
+    With --collectives, all collectives of the MPI are compared, by number of ranks, datatype and size,
+    with what their messages need (a LogGP network that is fitted to messages of the same run), with
+    plait's own, and non-blocking ones with the blocking. The slow ones come first, each with what to
+    try. The exit status is 1 when a collective of contiguous data is slow. Reports of runs on the same
+    hosts then compare with this network.
 
     With --measure, two ranks exchange messages for half a minute, with different sizes of packets, ways
     of packing and of progress. What beats the defaults is kept in the user's cache folder, and programs
@@ -364,10 +372,11 @@ def doctor(
 
       plait doctor --measure --hosts node1,node2
 
-      plait doctor --collectives -n 4
+      plait doctor --collectives --hosts 2 -n 4
     """
-    if (hosts is not None or force) and not (measure or collectives):
+    if force and not (measure or collectives):
         raise typer.BadParameter("--hosts and --force are for --measure and --collectives")
+    _check_hosts(hosts, measure=measure, collectives=collectives)
     _check_ranks(ranks, measure=measure, collectives=collectives)
     as_json = json_file is not None
     with hushed(quiet and not as_json), printed_into(json_file):
@@ -381,6 +390,13 @@ def doctor(
         else:
             status = _load("doctor").doctor(as_json=as_json, quick=quick)
     raise typer.Exit(status)
+
+
+def _check_hosts(hosts: str | None, *, measure: bool, collectives: bool) -> None:
+    if hosts is not None and not (measure or collectives):
+        raise typer.BadParameter("--hosts and --force are for --measure and --collectives")
+    if measure and hosts is not None and hosts.isdecimal():
+        raise typer.BadParameter(f"--hosts {hosts} is a lab, whose network is not this machine's")
 
 
 def _check_ranks(ranks: int | None, *, measure: bool, collectives: bool) -> None:

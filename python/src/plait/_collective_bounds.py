@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from plait._collective_names import plain_name
 from plait._fit import Costs
 
 #: Segments that pipelines are tried with.
@@ -39,13 +40,14 @@ class Exchange:
 
 
 def collective_bound(function: str, exchange: Exchange, costs: Costs) -> Bound | None:
-    """The least time, and the algorithm that has it. None: a function whose messages are not known, as
-    of neighbourhood collectives; and with one member.
+    """The least time, and the algorithm that has it. None: a function whose messages are not known; and
+    with one member.
 
-    `function`: as MPI names it ("MPI_Bcast"), a blocking one. Blocks of functions with a count for each
-    member are taken to be equal: give their mean.
+    `function`: as MPI names it ("MPI_Bcast"); a non-blocking or persistent one needs as much. Blocks of
+    functions with a count for each member are taken to be equal: give their mean. Of neighbourhood
+    collectives the members are a rank and its neighbours.
     """
-    algorithms = _ALGORITHMS.get(function.lower().removeprefix("mpi_").removesuffix("_c"))
+    algorithms = _ALGORITHMS.get(plain_name(function))
     if algorithms is None or exchange.members < 2:
         return None
     network = _Network(costs)
@@ -153,6 +155,7 @@ _GATHERED_BY_ALL: dict[str, _Time] = {
 }
 _PREFIX: dict[str, _Time] = {"recursive doubling": _tree}
 _SCATTERED_SUM: dict[str, _Time] = {"recursive halving": _doubling, "pairwise exchange": _ring}
+_AMONG_NEIGHBOURS: dict[str, _Time] = {"all at once": _one_by_one}
 _ALGORITHMS: dict[str, dict[str, _Time]] = {
     "barrier": {"dissemination": _empty_rounds},
     "bcast": {
@@ -184,4 +187,9 @@ _ALGORITHMS: dict[str, dict[str, _Time]] = {
     "reduce_scatter_block": _SCATTERED_SUM,
     "scan": _PREFIX,
     "exscan": _PREFIX,
+    "neighbor_allgather": _AMONG_NEIGHBOURS,
+    "neighbor_allgatherv": _AMONG_NEIGHBOURS,
+    "neighbor_alltoall": _AMONG_NEIGHBOURS,
+    "neighbor_alltoallv": _AMONG_NEIGHBOURS,
+    "neighbor_alltoallw": _AMONG_NEIGHBOURS,
 }

@@ -87,6 +87,8 @@ SHARES: dict[str, pl.DataType] = {
     "index": pl.Int64(),  # of the member, in the communicator
     "bytes_given": pl.Int64(),
 }
+#: Collectives whose data has gaps in the memory of a rank.
+COLLECTIVE_LAYOUTS = SCHEMA["collective_layout"].columns
 #: Bins of durations of a sum: bin 0 is below 2^8 ns, bin n from 2^(n+7) to 2^(n+8) ns, the last all
 #: above.
 TIME_BINS = 24
@@ -197,6 +199,7 @@ class Run:
     calls: pl.DataFrame = field(default_factory=lambda: empty(CALLS))
     communicators: pl.DataFrame = field(default_factory=lambda: empty(COMMUNICATORS))
     shares: pl.DataFrame = field(default_factory=lambda: empty(SHARES))
+    collective_layouts: pl.DataFrame = field(default_factory=lambda: empty(COLLECTIVE_LAYOUTS))
     open_regions: pl.DataFrame = field(default_factory=lambda: empty(OPEN_REGIONS))
     engines: pl.DataFrame = field(default_factory=lambda: empty(ENGINES))
     samples: pl.DataFrame = field(default_factory=lambda: empty(SAMPLES))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 from mpi_runs import Rank, make_run
 
@@ -13,8 +14,12 @@ from plait._errors import PlaitError
 from plait._events import Run
 from plait._fit import Costs, to_platform
 from plait.measures.calls import parallel_window
-from plait.measures.collective_findings import find_slow_collectives, find_slow_structs
-from plait.measures.collective_times import collective_groups
+from plait.measures.collective_findings import (
+    CollectiveTimes,
+    find_slow_collectives,
+    find_slow_structs,
+)
+from plait.measures.collective_times import collective_groups, team_groups
 from plait.measures.communication import measure_calls
 from plait.measures.message_times import scattered_messages
 from plait.measures.messages import match_messages
@@ -38,7 +43,14 @@ class Program:
             rank.initialise(self.now)
 
     def collective(
-        self, name: str, took: int, *, late: dict[int, int] | None = None, root: int = -1, size: int = 8
+        self,
+        name: str,
+        took: int,
+        *,
+        late: dict[int, int] | None = None,
+        root: int = -1,
+        size: int = 8,
+        gaps: bool = False,
     ) -> None:
         """Ends `took` ns after the last has come. `late`: how much later than the others ranks come."""
         comes = [self.now + _MS + (late or {}).get(rank, 0) for rank in range(_RANKS)]
@@ -48,19 +60,73 @@ class Program:
             if root >= 0:
                 gives = rank.rank == root
                 bytes_of = {"given": size if gives else 0, "got": 0 if gives else size, "peer": root}
-            rank.collective(name, start, end, count=self.count, **bytes_of)
+            number = rank.collective(name, start, end, count=self.count, **bytes_of)
+            if gaps:
+                rank.layout(number)
         self.count += 1
         self.now = end
 
+    def in_pairs(self, took: dict[int, int]) -> None:
+        """A sum on communicator 5 of ranks 0 and 1, and one on 6 of ranks 2 and 3, at the same time."""
+        start = self.now + _MS
+        ends = {communicator: start + time for communicator, time in took.items()}
+        for rank in self.ranks:
+            communicator = 5 if rank.rank < 2 else 6
+            end = ends[communicator]
+            what = {"count": self.count, "communicator": communicator, "given": 8, "got": 8}
+            rank.collective("MPI_Allreduce", start, end, **what)
+        self.count += 1
+        self.now = max(ends.values())
+
+    def begun(
+        self,
+        took: int,
+        *,
+        computes: dict[int, int] | None = None,
+        late: dict[int, int] | None = None,
+        tests: int = 0,
+    ) -> None:
+        """A non-blocking sum that ends `took` ns after all have waited for it. `computes`: how long
+        ranks compute between beginning it and waiting for it."""
+        starts = [self.now + _MS + (late or {}).get(rank, 0) for rank in range(_RANKS)]
+        waits = [start + 10 + (computes or {}).get(rank, 0) for rank, start in enumerate(starts)]
+        end = max(waits) + took
+        for rank, start, wait in zip(self.ranks, starts, waits, strict=True):
+            size = {"given": 8, "got": 8, "count": self.count, "tests": tests}
+            rank.begun_collective("MPI_Iallreduce", start, wait, end, **size)
+        self.count += 1
+        self.now = end
+
+    def among_neighbours(self, took: int, *, late: dict[int, int] | None = None) -> None:
+        """On a ring: each gives 4 KiB to the two beside it, and leaves `took` ns after both came."""
+        comes = [self.now + _MS + (late or {}).get(rank, 0) for rank in range(_RANKS)]
+        ends = []
+        for rank in self.ranks:
+            beside = [(rank.rank + step) % _RANKS for step in (-1, 1)]
+            ends.append(max(comes[one] for one in (rank.rank, *beside)) + took)
+            shares = [4096 * (one in beside) for one in range(_RANKS)]
+            size = {"given": 8192, "got": 8192, "count": self.count}
+            start = comes[rank.rank]
+            rank.shares(rank.collective("MPI_Neighbor_alltoall", start, ends[-1], **size), shares)
+        self.count += 1
+        self.now = max(ends)
+
     def findings(self, network: Network = _NETWORK) -> list[str]:
         return self.of_run(self.run(), network)
+
+    def groups(self) -> pl.DataFrame:
+        run = self.run()
+        calls = measure_calls(run, match_messages(run.messages), parallel_window(run))
+        return collective_groups(run, calls.collectives, _NETWORK)
 
     @staticmethod
     def of_run(run: Run, network: Network) -> list[str]:
         window = parallel_window(run)
         calls = measure_calls(run, match_messages(run.messages), window)
         groups = collective_groups(run, calls.collectives, network)
-        return find_slow_collectives(run, groups, network, window[1] - window[0])
+        teams = team_groups(run, calls.collectives, groups, network)
+        length = window[1] - window[0]
+        return find_slow_collectives(CollectiveTimes(run, groups, teams, network, length))
 
     def run(self) -> Run:
         for rank in self.ranks:
@@ -111,6 +177,119 @@ def test_names_nothing_in_a_run_without_defect() -> None:
         late = {step % _RANKS: 2 * _MS}
         program.collective("MPI_Allreduce", 8 * _MS if step % 10 == 0 else 8 * _US, late=late)
     assert program.findings() == []
+
+
+def test_names_structs_that_take_longer_than_the_same_bytes_without_gaps() -> None:
+    program = Program()
+    for _ in range(80):
+        program.collective("MPI_Bcast", 900 * _US, root=0, size=64 << 10, gaps=True)
+        program.collective("MPI_Bcast", 300 * _US, root=0, size=64 << 10)
+    (sentence,) = program.findings()
+    assert sentence.startswith(
+        "MPI_Bcast at program+0x60 of 64 KiB in structs with gaps on 4 ranks takes 3.0 times what the "
+        "same bytes take without gaps in this run, 900 µs in the place of 300 µs after all had arrived: "
+        "48 ms of the run, in 80 calls."
+    )
+
+
+def test_structs_alone_are_held_against_what_their_bytes_need() -> None:
+    program = Program()
+    for _ in range(80):
+        program.collective("MPI_Bcast", 900 * _US, root=0, size=64 << 10, gaps=True)
+    (sentence,) = program.findings()
+    assert "of 64 KiB in structs with gaps on 4 ranks is slow: 900 µs each" in sentence
+
+
+def test_names_the_communicator_on_which_a_collective_is_slow() -> None:
+    program = Program()
+    for rank in program.ranks:
+        rank.members(5, [0, 1])
+        rank.members(6, [2, 3])
+    for _ in range(50):
+        program.in_pairs({5: 8 * _US, 6: 4 * _MS})
+    (sentence,) = program.findings()
+    assert "MPI_Allreduce at program+0x60 of 8 B on 2 ranks (rank 2, 3) is slow: 4 ms each" in sentence
+    assert "200 ms of the run, in 50 calls." in sentence
+    assert "Only on these ranks: on other communicators of 2 ranks it takes 8 µs." in sentence
+
+
+def test_names_a_collective_that_is_slow_on_a_part_of_the_ranks_only() -> None:
+    program = Program()
+    for rank in program.ranks:
+        rank.members(5, [0, 1])
+        rank.members(6, [2, 3])
+    for _ in range(50):
+        program.in_pairs({5: 4 * _MS, 6: 4 * _MS})
+        program.collective("MPI_Allreduce", 9 * _US)
+    (sentence,) = program.findings()
+    # Both communicators at the same time: 50 times 4 ms, not 100.
+    assert "on 2 ranks is slow: 4 ms each" in sentence and "200 ms of the run, in 50 calls." in sentence
+    assert "Only on communicators of this size: on 4 ranks it takes 9 µs." in sentence
+
+
+def test_a_non_blocking_collective_that_is_done_while_ranks_compute_is_not_slow() -> None:
+    program = Program()
+    for _ in range(50):
+        program.begun(2 * _US, computes=dict.fromkeys(range(_RANKS), 5 * _MS))
+    assert program.findings() == []
+    groups = program.groups()
+    assert groups["hidden_ns"].item() == pytest.approx(50 * 5 * _MS, rel=1e-3)
+    assert groups["in_calls_ns"].item() == pytest.approx(50 * (2 * _US + 10), rel=1e-3)
+
+
+def test_names_a_slow_non_blocking_collective() -> None:
+    program = Program()
+    for _ in range(50):
+        program.begun(4 * _MS, computes=dict.fromkeys(range(_RANKS), 5 * _MS))
+    (sentence,) = program.findings()
+    assert "MPI_Iallreduce at program+0x60 of 8 B on 4 ranks is slow: 4 ms each" in sentence
+    assert "after all waited for it" in sentence and "200 ms of the run, in 50 calls." in sentence
+
+
+@pytest.mark.parametrize("tests", [0, 3])
+def test_names_a_non_blocking_collective_without_progress(tests: int) -> None:
+    program = Program()
+    for _ in range(50):
+        program.begun(8 * _US, computes={3: 5 * _MS}, tests=tests)
+    (sentence,) = program.findings()
+    assert sentence.startswith(
+        "MPI_Iallreduce at program+0x60 of 8 B on 4 ranks makes no progress while ranks compute: the "
+        "others wait 5 ms each after all had begun it"
+    )
+    assert "250 ms of the run, in 50 calls. Of the time from its beginning to its completion, 25 %" in (
+        sentence
+    )
+
+
+def test_names_the_rank_that_begins_a_non_blocking_collective_late() -> None:
+    program = Program()
+    for _ in range(50):
+        program.begun(8 * _US, late={2: 6 * _MS}, computes=dict.fromkeys((0, 1, 3), 1 * _MS))
+    (sentence,) = program.findings()
+    assert sentence == (
+        "Rank 2 begins so late that others wait 5 ms for it in MPI_Iallreduce at program+0x60: 250 ms "
+        "of the run, in 50 of 50 calls."
+    )
+
+
+def test_a_rank_of_a_neighbourhood_waits_for_its_neighbours_only() -> None:
+    program = Program()
+    for _ in range(50):
+        program.among_neighbours(20 * _US, late={1: 3 * _MS})
+    assert program.findings() == [
+        "Rank 1 arrives 3 ms late in MPI_Neighbor_alltoall at program+0x60: 150 ms of the run, in 50 of "
+        "50 calls."
+    ]
+
+
+def test_names_a_slow_neighbourhood_collective_by_what_its_neighbours_need() -> None:
+    program = Program()
+    for _ in range(50):
+        program.among_neighbours(4 * _MS)
+    (sentence,) = program.findings()
+    # Two messages of 4 KiB in a row: 5.1 us, and 4.3 us later.
+    assert "MPI_Neighbor_alltoall at program+0x60 of 4 KiB on 4 ranks is slow: 4 ms each" in sentence
+    assert "the 9.44 µs that its bytes need by messages (all at once)" in sentence
 
 
 @pytest.mark.parametrize(("size", "names"), [(1 << 10, True), (1 << 20, False)])

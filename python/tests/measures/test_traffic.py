@@ -60,6 +60,15 @@ def test_shares_of_a_vector_collective_count_one_by_one() -> None:
     ]
 
 
+def test_neighbours_give_what_their_shares_have() -> None:
+    ranks = [Rank(0), Rank(1), Rank(2)]
+    for rank, given in zip(ranks, ([0, 5, 0], [5, 0, 5], [0, 0, 0]), strict=True):
+        number = rank.collective("MPI_Neighbor_alltoall", 10, 20, given=sum(given))
+        if any(given):
+            rank.shares(number, given)
+    assert collective_matrix(make_run(*ranks)).rows() == [(0, 1, 1, 5), (1, 0, 1, 5), (1, 2, 1, 5)]
+
+
 def test_members_of_a_communicator_are_ranks_of_the_run() -> None:
     ranks = [Rank(rank) for rank in range(4)]
     for rank in (ranks[3], ranks[1]):

@@ -104,6 +104,18 @@ def test_a_scan_waits_for_the_ranks_before() -> None:
     assert [entry[:4] for entry in waits] == [(ws.COLLECTIVE, 1, 100, 200)]
 
 
+def test_among_neighbours_a_rank_waits_for_those_that_it_gets_data_from() -> None:
+    ranks = [Rank(0), Rank(1), Rank(2)]
+    to = ([0, 8, 0], [0, 0, 8], [0, 0, 0])  # from 0 to 1, and from 1 to 2
+    for rank, start, given in zip(ranks, (300, 200, 100), to, strict=True):
+        number = rank.collective("MPI_Neighbor_alltoall", start, 400, given=sum(given))
+        rank.shares(number, given)
+    assert waits_of(make_run(*ranks)) == [
+        (ws.COLLECTIVE, 1, 200, 100, 0),
+        (ws.COLLECTIVE, 2, 100, 100, 1),
+    ]
+
+
 def test_collectives_of_different_communicators_are_kept_apart() -> None:
     ranks = [Rank(0), Rank(1), Rank(2), Rank(3)]
     for rank, start in zip(ranks, (100, 200, 500, 900), strict=True):

@@ -49,17 +49,13 @@ Neighbours find_neighbours(const Mpi& mpi, MPI_Comm handle, const Communicator& 
 }
 
 /// Omits records of shares that are all 0, except the last, which determines the number of shares.
-void record_shares(Call& call, std::span<const std::uint64_t> shares) {
-  if (shares.empty() || !call.thread().keeps(call.event().start, call.event().end)) {
-    return;
-  }
+void record_shares(Call& call, std::uint32_t number, std::span<const std::uint64_t> shares) {
   constexpr std::size_t in_record = 6;
   for (std::size_t first = 0; first < shares.size(); first += in_record) {
     const auto some = shares.subspan(first, std::min(in_record, shares.size() - first));
     if (first + in_record >= shares.size() ||
         std::ranges::any_of(some, [](std::uint64_t bytes) { return bytes != 0; })) {
-      call.thread().recorder.shares(
-          {.call = call.event().number, .first = static_cast<std::uint32_t>(first), .bytes = some});
+      call.thread().recorder.shares({.call = number, .first = static_cast<std::uint32_t>(first), .bytes = some});
     }
   }
 }
@@ -77,7 +73,7 @@ const Neighbours& neighbours_of(Call& call, MPI_Comm handle) {
 void moved(Call& call, const Traffic& traffic) {
   call.gives(traffic.given);
   call.gets(traffic.got);
-  record_shares(call, traffic.shares);
+  record_details(call, call.event(), traffic);
 }
 
 void begun(Call& call, const Traffic& traffic, MPI_Request request) {
@@ -92,7 +88,21 @@ void prepared(Call& call, MPI_Comm handle, const Traffic& traffic, MPI_Request r
   operation.is_persistent = true;
   operation.is_active = false;
   operation.members = call.session().communicators.share(handle);
+  operation.traffic = std::make_shared<const Traffic>(traffic);
   call.begins(request, operation);
+}
+
+void record_details(Call& call, const trace::CallEvent& collective, const Traffic& traffic) {
+  const bool has_gaps = traffic.has_gaps_given || traffic.has_gaps_got;
+  if ((traffic.shares.empty() && !has_gaps) ||
+      !call.thread().keeps(collective.start, std::max(collective.start, call.event().end))) {
+    return;
+  }
+  record_shares(call, collective.number, traffic.shares);
+  if (has_gaps) {
+    call.thread().recorder.collective_layout(
+        {.call = collective.number, .has_gaps_given = traffic.has_gaps_given, .has_gaps_got = traffic.has_gaps_got});
+  }
 }
 
 }  // namespace plait::record

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -18,6 +19,8 @@ namespace plait::record {
 struct Traffic {
   std::uint64_t given = 0;
   std::uint64_t got = 0;
+  bool has_gaps_given = false;  ///< Its data is not contiguous in memory.
+  bool has_gaps_got = false;
   std::vector<std::uint64_t> shares;  ///< Given to each member, if they differ.
 };
 
@@ -44,6 +47,25 @@ struct BuffersOfTypes {
   const MPI_Datatype* types = nullptr;
 };
 
+// Whether buffers have gaps in memory. `count`: of the parts.
+
+[[nodiscard]] inline bool has_gaps(const Mpi& mpi, const TypedBuffer& part, std::size_t /*count*/ = 1) noexcept {
+  return mpi.has_gaps(part.count, part.type);
+}
+template <class Count>
+[[nodiscard]] bool has_gaps(const Mpi& mpi, const TypedBuffers<Count>& parts, std::size_t count) noexcept {
+  return count > 0 && mpi.has_gaps(*std::max_element(parts.counts, parts.counts + count), parts.type);
+}
+template <class Count>
+[[nodiscard]] bool has_gaps(const Mpi& mpi, const BuffersOfTypes<Count>& parts, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (mpi.has_gaps(parts.counts[i], parts.types[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Computes the traffic of collectives on a communicator.
 class Traffics {
  public:
@@ -52,49 +74,78 @@ class Traffics {
   [[nodiscard]] static Traffic none() { return {}; }
   [[nodiscard]] Traffic broadcast(const TypedBuffer& part, int root) const {
     const bool gives = is_root(root);
-    const std::uint64_t size = gives || gives_to_root(root) ? bytes(part) : 0;
-    return {.given = gives ? size : 0, .got = gives ? 0 : size};
+    const bool gets = !gives && gives_to_root(root);
+    return {.given = gives ? bytes(part) : 0,
+            .got = gets ? bytes(part) : 0,
+            .has_gaps_given = gives && has_gaps(mpi_, part),
+            .has_gaps_got = gets && has_gaps(mpi_, part)};
   }
   [[nodiscard]] Traffic reduce(const TypedBuffer& part, int root) const {
-    const std::uint64_t size = is_root(root) || gives_to_root(root) ? bytes(part) : 0;
-    return {.given = gives_to_root(root) ? size : 0, .got = is_root(root) ? size : 0};
+    const bool gives = gives_to_root(root);
+    const bool gets = is_root(root);
+    return {.given = gives ? bytes(part) : 0,
+            .got = gets ? bytes(part) : 0,
+            .has_gaps_given = gives && has_gaps(mpi_, part),
+            .has_gaps_got = gets && has_gaps(mpi_, part)};
   }
   /// MPI_Allreduce, MPI_Scan, MPI_Exscan.
   [[nodiscard]] Traffic reduce_for_all(const TypedBuffer& part) const {
-    return {.given = bytes(part), .got = bytes(part)};
+    const bool scattered = has_gaps(mpi_, part);
+    return {.given = bytes(part), .got = bytes(part), .has_gaps_given = scattered, .has_gaps_got = scattered};
   }
   [[nodiscard]] Traffic reduce_scatter_block(const TypedBuffer& part) const {
-    return {.given = communicator_.local_size * bytes(part), .got = bytes(part)};
+    const bool scattered = has_gaps(mpi_, part);
+    return {.given = communicator_.local_size * bytes(part),
+            .got = bytes(part),
+            .has_gaps_given = scattered,
+            .has_gaps_got = scattered};
   }
 
   // `Give` and `Get` are `TypedBuffer`, `TypedBuffers` or `BuffersOfTypes`.
   template <class Get>
   [[nodiscard]] Traffic gather(const TypedBuffer& give, const Get& get, int root) const {
     const bool is_in_place = give.data == MPI_IN_PLACE;
+    const bool gets = is_root(root);
     return {.given = is_in_place           ? one(get, communicator_.self)
                      : gives_to_root(root) ? bytes(give)
                                            : 0,
-            .got = is_root(root) ? all(get) : 0};
+            .got = gets ? all(get) : 0,
+            .has_gaps_given = is_in_place ? has_gaps(mpi_, get, peers()) : gives_to_root(root) && has_gaps(mpi_, give),
+            .has_gaps_got = gets && has_gaps(mpi_, get, peers())};
   }
   template <class Give>
   [[nodiscard]] Traffic scatter(const Give& give, const TypedBuffer& get, int root) const {
     Traffic traffic = is_root(root) ? giving(give) : Traffic{};
-    traffic.got = get.data == MPI_IN_PLACE ? one(give, communicator_.self) : gives_to_root(root) ? bytes(get) : 0;
+    if (get.data == MPI_IN_PLACE) {
+      traffic.got = one(give, communicator_.self);
+      traffic.has_gaps_got = traffic.has_gaps_given;
+    } else if (gives_to_root(root)) {
+      traffic.got = bytes(get);
+      traffic.has_gaps_got = has_gaps(mpi_, get);
+    }
     return traffic;
   }
   template <class Get>
   [[nodiscard]] Traffic all_gather(const TypedBuffer& give, const Get& get) const {
-    return {.given = give.data == MPI_IN_PLACE ? one(get, communicator_.self) : bytes(give), .got = all(get)};
+    const bool is_in_place = give.data == MPI_IN_PLACE;
+    const bool scattered = has_gaps(mpi_, get, peers());
+    return {.given = is_in_place ? one(get, communicator_.self) : bytes(give),
+            .got = all(get),
+            .has_gaps_given = is_in_place ? scattered : has_gaps(mpi_, give),
+            .has_gaps_got = scattered};
   }
   template <class Each>
   [[nodiscard]] Traffic all_to_all(const Each& give, const Each& get) const {
     Traffic traffic = giving(give.data == MPI_IN_PLACE ? get : give);
     traffic.got = all(get);
+    traffic.has_gaps_got = has_gaps(mpi_, get, peers());
     return traffic;
   }
   template <class Give, class Get>
   [[nodiscard]] Traffic with_neighbours(const Neighbours& neighbours, const Give& give, const Get& get) const {
-    Traffic traffic{.shares = std::vector<std::uint64_t>(communicator_.local_size)};
+    Traffic traffic{.has_gaps_given = has_gaps(mpi_, give, neighbours.destinations.size()),
+                    .has_gaps_got = has_gaps(mpi_, get, neighbours.sources.size()),
+                    .shares = std::vector<std::uint64_t>(communicator_.local_size)};
     for (std::size_t i = 0; i < neighbours.destinations.size(); ++i) {
       if (const int to = neighbours.destinations[i]; to >= 0) {
         traffic.shares[static_cast<std::size_t>(to)] += one(give, i);
@@ -108,7 +159,11 @@ class Traffics {
   }
   template <class Count>
   [[nodiscard]] Traffic reduce_scatter(const TypedBuffers<Count>& parts) const {
-    return {.given = sum(each(parts)), .got = one(parts, communicator_.self)};
+    const bool scattered = has_gaps(mpi_, parts, peers());
+    return {.given = sum(each(parts)),
+            .got = one(parts, communicator_.self),
+            .has_gaps_given = scattered,
+            .has_gaps_got = scattered};
   }
 
  private:
@@ -132,12 +187,13 @@ class Traffics {
   }
   template <class Each>
   [[nodiscard]] std::vector<std::uint64_t> each(const Each& parts) const {
-    std::vector<std::uint64_t> bytes(communicator_.is_inter ? communicator_.peer_count() : communicator_.local_size);
+    std::vector<std::uint64_t> bytes(peers());
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       bytes[i] = one(parts, i);
     }
     return bytes;
   }
+  [[nodiscard]] std::size_t peers() const noexcept { return communicator_.peer_count(); }
   /// The bytes to, or from, all peers.
   [[nodiscard]] std::uint64_t all(const TypedBuffer& part) const { return communicator_.peer_count() * bytes(part); }
   template <class Each>
@@ -145,10 +201,12 @@ class Traffics {
     return sum(each(parts));
   }
   /// The traffic of giving to all, with shares if they may differ.
-  [[nodiscard]] Traffic giving(const TypedBuffer& part) const { return {.given = all(part)}; }
+  [[nodiscard]] Traffic giving(const TypedBuffer& part) const {
+    return {.given = all(part), .has_gaps_given = has_gaps(mpi_, part)};
+  }
   template <class Each>
   [[nodiscard]] Traffic giving(const Each& parts) const {
-    Traffic traffic{.shares = each(parts)};
+    Traffic traffic{.has_gaps_given = has_gaps(mpi_, parts, peers()), .shares = each(parts)};
     traffic.given = sum(traffic.shares);
     return traffic;
   }
@@ -168,5 +226,9 @@ class Traffics {
 void moved(Call& call, const Traffic& traffic);
 void begun(Call& call, const Traffic& traffic, MPI_Request request);
 void prepared(Call& call, MPI_Comm handle, const Traffic& traffic, MPI_Request request);
+
+/// Records what the event of a collective has no room for: the shares, and gaps in its data. `collective`: the call
+/// that started it.
+void record_details(Call& call, const trace::CallEvent& collective, const Traffic& traffic);
 
 }  // namespace plait::record

@@ -2,6 +2,9 @@
 #include "plait/record/messages.hpp"
 
 #include <algorithm>
+#include <memory>
+
+#include "plait/record/collectives.hpp"
 
 namespace plait::record {
 namespace {
@@ -113,6 +116,8 @@ void starting(Call& call, int count, const MPI_Request* requests) {
   trace::CallEvent& event = call.event();
   event.start = now;  // readers find the call of a message by its time
   for (int i = 0; i < count; ++i) {
+    std::shared_ptr<const Traffic> traffic;
+    trace::CallEvent collective;
     call.session().requests.alter(key_of(requests[i]), [&](PostedOperation& operation) {
       if (operation.is_active) {
         return;  // an error of the program, which MPI reports
@@ -128,6 +133,8 @@ void starting(Call& call, int count, const MPI_Request* requests) {
         started.count = operation.members->collective_count.fetch_add(1, std::memory_order_relaxed);
         event.count = started.count;
         event.bytes_got += started.bytes_got;
+        traffic = operation.traffic;
+        collective = started;
       } else if (count == 1) {
         event.communicator = started.communicator;
         event.peer = started.peer;
@@ -135,6 +142,9 @@ void starting(Call& call, int count, const MPI_Request* requests) {
       event.bytes_given += operation.kind == OperationKind::receive ? 0 : started.bytes_given;
       call.session().pending.begin();
     });
+    if (traffic != nullptr) {
+      record_details(call, collective, *traffic);
+    }
   }
 }
 

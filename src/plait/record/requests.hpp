@@ -18,6 +18,8 @@
 
 namespace plait::record {
 
+struct Traffic;
+
 enum class OperationKind : std::uint8_t { send, receive, collective, other };
 
 /// The operation of a request.
@@ -34,6 +36,7 @@ struct PostedOperation {
   int tag = 0;
   /// Of receives from any source and of persistent collectives.
   std::shared_ptr<Communicator> members;
+  std::shared_ptr<const Traffic> traffic;  ///< Of persistent collectives.
 };
 
 /// The operations whose end was not yet reported to the program, by request.

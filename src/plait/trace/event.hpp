@@ -343,6 +343,15 @@ struct GraphClaimsEvent {
   std::span<const std::uint32_t> claims;
 };
 
+/// Of a collective (`plait record`) whose data is not contiguous in the memory of this rank: structs with
+/// padding, columns of a matrix. Others have no such record.
+struct CollectiveLayoutEvent {
+  /// Number of the call; of a persistent collective: of the call that started it.
+  std::uint32_t call = 0;
+  bool has_gaps_given = false;  ///< The datatype of what this rank gives has gaps.
+  bool has_gaps_got = false;    ///< The datatype of what this rank gets has gaps.
+};
+
 /// What an execution of a task of a collection, or of a deferred task, came after on its rank: the senders of the
 /// messages that it has taken, the maker of a value that it reads, the readers of a value that it modifies. Of
 /// several executions of such a task, the last one that had ended before this one began. Of more than 4, there
@@ -379,6 +388,7 @@ struct RankEvents {
   std::vector<Recorded<SumEvent>> sums;
   std::vector<Recorded<WindowEvent>> windows;
   std::vector<Recorded<ProfileStateEvent>> profile_states;
+  std::vector<CollectiveLayoutEvent> collective_layouts;
 
   void add(std::uint32_t thread, const TaskEvent& event) { tasks.push_back({thread, event}); }
   void add(std::uint32_t thread, const MessageEvent& event) { messages.push_back({thread, event}); }
@@ -395,6 +405,7 @@ struct RankEvents {
   void add(std::uint32_t thread, const SumEvent& event) { sums.push_back({thread, event}); }
   void add(std::uint32_t thread, const WindowEvent& event) { windows.push_back({thread, event}); }
   void add(std::uint32_t thread, const ProfileStateEvent& event) { profile_states.push_back({thread, event}); }
+  void add(std::uint32_t /*thread*/, const CollectiveLayoutEvent& event) { collective_layouts.push_back(event); }
 };
 
 }  // namespace plait::trace

@@ -32,6 +32,7 @@ template void ThreadRecorder::write(const WindowEvent&) noexcept;
 template void ThreadRecorder::write(const ProfileStateEvent&) noexcept;
 template void ThreadRecorder::write(const FlowTaskEvent&) noexcept;
 template void ThreadRecorder::write(const GraphClaimsEvent&) noexcept;
+template void ThreadRecorder::write(const CollectiveLayoutEvent&) noexcept;
 template void ThreadRecorder::write(const TaskOrderEvent&) noexcept;
 
 }  // namespace plait::trace

@@ -42,6 +42,7 @@ class ThreadRecorder final : public RecordWriter {
   void flow_task(const FlowTaskEvent& event) noexcept { record(event); }
   /// One record for each 12 of `claims`.
   void graph_claims(const GraphClaimsEvent& event) noexcept { record(event); }
+  void collective_layout(const CollectiveLayoutEvent& event) noexcept { record(event); }
   /// One record for each 4 of `earlier`, at least one.
   void task_order(const TaskOrderEvent& event) noexcept { record(event); }
 

@@ -5,6 +5,68 @@
 
 #include <mpi.h>
 
+namespace {
+
+void wait_for(MPI_Request& request) {
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/// Columns of a matrix have gaps: on both sides, on one side, and on some ranks.
+void exchange_columns(MPI_Comm world, MPI_Comm ring, std::vector<int>& out, std::vector<int>& in) {
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(world, &rank);
+  MPI_Comm_size(world, &size);
+  const auto members = static_cast<std::size_t>(size);
+  MPI_Datatype column;  // 4 integers, the same as 4 MPI_INT
+  MPI_Type_vector(4, 1, 2, MPI_INT, &column);
+  MPI_Type_commit(&column);
+  const std::vector<int> two(members, 2);
+  const std::vector<int> eight(members, 8);
+  const std::vector<int> none(members, 0);
+  const std::vector<MPI_Datatype> columns(members, column);
+  const std::vector<MPI_Datatype> integers(members, MPI_INT);
+  MPI_Request request;
+  MPI_Ibcast(out.data(), 2, column, 0, world, &request);
+  wait_for(request);
+  MPI_Igather(out.data(), 2, column, in.data(), 8, MPI_INT, 0, world, &request);
+  wait_for(request);
+  MPI_Iscatterv(out.data(), two.data(), none.data(), column, in.data(), 8, MPI_INT, 0, world, &request);
+  wait_for(request);
+  MPI_Iallgather(out.data(), 8, MPI_INT, in.data(), 2, column, world, &request);
+  wait_for(request);
+  MPI_Ialltoallw(out.data(),
+                 two.data(),
+                 none.data(),
+                 columns.data(),
+                 in.data(),
+                 eight.data(),
+                 none.data(),
+                 integers.data(),
+                 world,
+                 &request);
+  wait_for(request);
+  MPI_Ialltoall(out.data(), 8, MPI_INT, in.data(), 8, MPI_INT, world, &request);
+  wait_for(request);
+  MPI_Ineighbor_alltoall(out.data(), 2, column, in.data(), 2, column, ring, &request);
+  wait_for(request);
+#if MPI_VERSION >= 4
+  MPI_Bcast_init(out.data(), 2, column, 0, world, MPI_INFO_NULL, &request);
+  for (int time = 0; time < 2; ++time) {
+    MPI_Start(&request);
+    wait_for(request);
+  }
+  MPI_Request_free(&request);
+  MPI_Neighbor_alltoall_init(out.data(), 8, MPI_INT, in.data(), 8, MPI_INT, ring, MPI_INFO_NULL, &request);
+  MPI_Start(&request);
+  wait_for(request);
+  MPI_Request_free(&request);
+#endif
+  MPI_Type_free(&column);
+}
+
+}  // namespace
+
 int main(int count, char** arguments) {
   MPI_Init(&count, &arguments);
   const MPI_Comm world = MPI_COMM_WORLD;
@@ -51,6 +113,7 @@ int main(int count, char** arguments) {
   MPI_Cart_create(world, 1, &size, &periodic, 0, &ring);
   MPI_Neighbor_alltoall(out.data(), 15, MPI_INT, in.data(), 15, MPI_INT, ring);
   MPI_Neighbor_allgather(out.data(), 16, MPI_INT, in.data(), 16, MPI_INT, ring);
+  exchange_columns(world, ring, out, in);
   MPI_Comm_free(&ring);
   MPI_Finalize();
 }

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from plait import _events as events
+from plait._collective_names import is_among_neighbours, plain_name
 from plait._events import Run
 
 #: Who must be there before a rank can leave: all, the root, all (and only the root waits), those before
-#: it.
+#: it, those that it gets data from.
 BARRIER, ALL, FROM_ROOT, TO_ROOT, PREFIX = "barrier", "all", "from root", "to root", "prefix"
+NEIGHBOURS = "neighbours"
 
 
 @dataclass(frozen=True)
@@ -40,15 +42,11 @@ _SHAPES = {
 }
 
 
-def shape_of(function: str) -> Shape | None:
-    """Of the function's name ("MPI_Ibcast", "MPI_Allreduce_init"); None for neighbourhood
-    collectives."""
-    name = function.lower().removeprefix("p").removeprefix("mpi_")
-    name = name.removesuffix("_init").removesuffix("_c")
-    if "neighbor" in name:
-        return None
-    known = _SHAPES.get(name) or _SHAPES.get(name.removeprefix("i"))
-    return known or Shape(ALL)
+def shape_of(function: str) -> Shape:
+    """Of the function's name ("MPI_Ibcast", "MPI_Allreduce_init")."""
+    if is_among_neighbours(function):
+        return Shape(NEIGHBOURS, divided=True)
+    return _SHAPES.get(plain_name(function)) or Shape(ALL)
 
 
 def members_of(run: Run, communicator: int) -> list[int]:
@@ -73,7 +71,7 @@ def collective_calls(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
     )
     begun = run.calls.filter(is_known & (pl.col("class") == events.CALL_BEGUN_COLLECTIVE))
     found = pl.concat([blocking, begun], how="diagonal")
-    flows = [shape.flow if (shape := shape_of(name)) else "" for name in run.functions]
+    flows = [shape_of(name).flow for name in run.functions]
     table = pl.DataFrame(
         {"function": range(len(flows)), "flow": flows},
         schema={"function": pl.Int32, "flow": pl.String},

@@ -114,7 +114,7 @@ def measure_calls(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -
         overlap_by_rank=overlap_times(overlap, "rank"),
         link=link,
         savings=savings(run, calls, waits, stalled, window_ns),
-        collectives=collective_operations(run, met),
+        collectives=collective_operations(run, met, calls),
         sides=sides,
         is_of_sums=run.is_profile,
     )

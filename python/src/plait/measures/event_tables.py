@@ -111,6 +111,7 @@ EVENT_TABLES: dict[str, Callable[[Run], pl.DataFrame]] = {
     "calls": _calls,
     "communicators": lambda run: run.communicators,
     "shares": lambda run: run.shares,
+    "collective_layouts": lambda run: run.collective_layouts,
     "spans": lambda run: run.spans.with_columns(_named("kind", run.span_kinds)),
     "poll_gaps": lambda run: run.gaps,
     "counters": lambda run: run.counters.with_columns(_named("kind", run.counter_kinds)),

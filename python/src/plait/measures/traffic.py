@@ -7,7 +7,7 @@ import polars as pl
 
 from plait import _events as events
 from plait._events import Run
-from plait.measures.collectives import FROM_ROOT, TO_ROOT, members_of, shape_of
+from plait.measures.collectives import FROM_ROOT, NEIGHBOURS, TO_ROOT, members_of, shape_of
 from plait.measures.profile import size_sums
 
 _PAIR = ["source", "destination"]
@@ -35,8 +35,8 @@ def collective_matrix(run: Run) -> pl.DataFrame:
     `messages` counts collectives. From a root: what it gives, to each other member (of a scatter: a
     share). To a root: what each gives. All to all: what a rank gives, divided among the others (its
     shares, where they differ); of operations in which everybody gets what everybody gives (allgather,
-    allreduce): all of it, to each. Of a profile, shares are not known: what a rank gives is divided
-    evenly.
+    allreduce): all of it, to each. Among neighbours: to each what it gets. Of a profile, shares are not
+    known: what a rank gives is divided evenly, and collectives among neighbours are left out.
     """
     what = pl.col("class").is_in([events.CALL_COLLECTIVE, events.CALL_BEGINS_COLLECTIVE])
     known = what & (pl.col("communicator") >= 0) & (pl.col("bytes_given") > 0)
@@ -47,7 +47,7 @@ def collective_matrix(run: Run) -> pl.DataFrame:
     for (communicator, function), part in calls.group_by("communicator", "function"):
         shape = shape_of(run.functions[int(str(function))])
         members = members_of(run, int(str(communicator)))
-        if len(members) < 2 or shape is None:
+        if len(members) < 2:
             continue
         parts.append(_flows(part, run.shares, members, shape.flow, divided=shape.divided))
     schema = {
@@ -105,6 +105,9 @@ def _flows(
         pl.col("bytes_given").cast(pl.Float64),
     )
     rest = calls.join(told, on=["rank", "number"], how="anti") if told.height else calls
+    if flow == NEIGHBOURS:
+        rest = rest.clear()  # which ranks are neighbours is known by the shares alone
+        by_share = by_share.filter(pl.col("bytes_given") > 0)
     of_rank = rest.group_by("rank").agg(
         pl.col("count").sum().alias("calls"), given.sum().alias("bytes_given")
     )

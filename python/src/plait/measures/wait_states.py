@@ -14,6 +14,7 @@ import polars as pl
 from plait._events import Run
 from plait.measures import collectives
 from plait.measures.calls import call_at
+from plait.measures.neighbours import last_sources
 from plait.measures.polling import polled_waits
 
 #: What a call waited for; the values of `kind`.
@@ -52,7 +53,8 @@ def wait_states(
     - Late receiver: a send, or a wait for one, that needs its receive began before that was posted.
       Lost: until it was. Sends that the library buffers need none (`is_buffered`).
     - Wait at barrier, wait at collective (Scalasca: wait at N x N): from coming to it to the last rank's
-      coming. Of a prefix operation: to that of the last rank before in the communicator's order.
+      coming. Of a prefix operation: to that of the last rank before in the communicator's order. Among
+      neighbours: to that of the last one that it gets data from.
     - Wait for the root (late broadcast): from coming to a broadcast or scatter to the root's coming.
     - Root waits for the others (early reduce): from the root's coming to a reduce or gather to the last
       rank's coming; to the last, not to the first: the root needs all of them.
@@ -133,6 +135,11 @@ def meetings(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
     else:
         found = found.with_columns(pl.lit(None, dtype=pl.Int64).alias("before_ns"))
     flow, is_root = pl.col("flow"), pl.col("rank") == pl.col("peer")
+    if collectives.NEIGHBOURS in found["flow"]:
+        key = ["communicator", "count", "rank"]
+        found = found.join(last_sources(run, found), on=key, how="left", maintain_order="left")
+    else:
+        found = found.with_columns(source_ns=pl.lit(None, pl.Int64), source=pl.lit(None, pl.Int32))
     return found.with_columns(
         pl.when(flow == collectives.FROM_ROOT)
         .then(pl.when(is_root).then(None).otherwise(pl.col("root_ns")))
@@ -140,6 +147,8 @@ def meetings(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
         .then(pl.when(is_root).then(pl.col("last_ns")))
         .when(flow == collectives.PREFIX)
         .then(pl.col("before_ns"))
+        .when(flow == collectives.NEIGHBOURS)
+        .then(pl.col("source_ns"))
         .when(flow.is_in([collectives.ALL, collectives.BARRIER]))
         .then(pl.col("last_ns"))
         .alias("until_ns"),
@@ -153,6 +162,8 @@ def meetings(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
         .alias("kind"),
         pl.when(flow == collectives.FROM_ROOT)
         .then(pl.col("peer"))
+        .when(flow == collectives.NEIGHBOURS)
+        .then(pl.col("source"))
         .otherwise(pl.col("last_rank"))
         .alias("peer"),
     )
@@ -179,9 +190,14 @@ def _collectives(met: pl.DataFrame) -> pl.DataFrame:
 
 
 def begun_collectives(met: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
-    """Of the `meetings`, the non-blocking ones, each with the call that was notified of its end, as in
-    `message_sides`: call, call_start_ns, call_end_ns, told_ns."""
-    own = met.filter(pl.col("call").is_null() & pl.col("until_ns").is_not_null())
+    """Of the `meetings`, the non-blocking ones that need another rank, each with the call that was
+    notified of its end, as in `message_sides`: call, call_start_ns, call_end_ns, told_ns."""
+    return notified_collectives(met, calls).filter(pl.col("until_ns").is_not_null())
+
+
+def notified_collectives(met: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+    """As `begun_collectives`, of all non-blocking ones."""
+    own = met.filter(pl.col("call").is_null())
     call = call_at(calls, own["rank"], own["worker"], own["end_ns"])
     times = calls.with_row_index("call").select(
         "call", pl.col("start_ns").alias("call_start_ns"), pl.col("end_ns").alias("call_end_ns")

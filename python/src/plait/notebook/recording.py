@@ -110,6 +110,11 @@ class Recording:
         return self._table("shares")
 
     @property
+    def collective_layouts(self) -> pl.DataFrame:
+        """A row for each collective whose data has gaps in the memory of a rank."""
+        return self._table("collective_layouts")
+
+    @property
     def spans(self) -> pl.DataFrame:
         """A row for each time in a region (`trace::Region`) or step that the program named."""
         return self._table("spans")

@@ -102,7 +102,8 @@ def _only_sums(whole: dict[str, pl.DataFrame], by_order: Mask) -> Mask:
     whole["calls"] = calls.filter(pl.col("class") == events.CALL_BEGINS_OR_ENDS)
     kept = (messages["unfinished"] & messages["received"]).to_numpy()
     whole["messages"] = messages.filter(kept)
-    whole["shares"] = whole["shares"].clear()
+    for name in ("shares", "collective_layouts"):
+        whole[name] = whole[name].clear()
     whole["spans"] = whole["spans"].clear()
     left: Mask = by_order[kept]
     return left
@@ -143,9 +144,8 @@ def _only_window(whole: dict[str, pl.DataFrame], by_order: Mask, window: int) ->
     kept = begun.to_series().to_numpy()
     times = ("posted_ns", "handed_ns", "arrived_ns", "completed_ns")
     whole["messages"] = _cut(whole["messages"].filter(kept), bounds, *times)
-    whole["shares"] = whole["shares"].join(
-        calls.select("rank", "number"), on=["rank", "number"], how="semi"
-    )
+    for name in ("shares", "collective_layouts"):
+        whole[name] = whole[name].join(calls.select("rank", "number"), on=["rank", "number"], how="semi")
     for name in ("sums", "profile_states"):
         whole[name] = whole[name].clear()
     left: Mask = by_order[kept]

@@ -14,7 +14,8 @@ from plait import _events as events
 from plait._errors import PlaitError
 from plait._events import Run
 from plait.measures.calls import calls_within, parallel_window
-from plait.measures.collective_times import collective_groups
+from plait.measures.collective_findings import CollectiveTimes
+from plait.measures.collective_times import collective_groups, team_groups
 from plait.measures.communication import CallMeasures, TrafficMeasures, measure_calls, measure_traffic
 from plait.measures.critical_path import path_shares, walk_paths
 from plait.measures.dead_time import dead_time_totals, dead_times
@@ -163,6 +164,14 @@ class Analysis:
     @cached_property
     def collective_groups(self) -> pl.DataFrame:
         return collective_groups(self.run, self.calls.collectives, self.network)
+
+    @cached_property
+    def collective_times(self) -> CollectiveTimes:
+        """What sentences about collectives are from."""
+        groups = self.collective_groups
+        teams = team_groups(self.run, self.calls.collectives, groups, self.network)
+        length = self.working_ns[1] - self.working_ns[0]
+        return CollectiveTimes(self.run, groups, teams, self.network, length)
 
     @cached_property
     def scattered_messages(self) -> pl.DataFrame:

@@ -147,7 +147,7 @@ def find_all_call_losses(analysis: Analysis) -> list[str]:
     run, calls = analysis.run, analysis.calls
     length = length_ns(analysis)
     slow = [
-        *find_slow_collectives(run, analysis.collective_groups, analysis.network, length),
+        *find_slow_collectives(analysis.collective_times),
         *find_slow_structs(run, analysis.scattered_messages, length),
     ]
     return find_call_losses(run, calls, analysis.traffic.balance, slow)

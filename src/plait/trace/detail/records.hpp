@@ -42,6 +42,7 @@ using Records = RecordList<RecordOf<ChunkRecord, Kind::chunk>,
                            RecordOf<ProfileStateEvent, Kind::profile_state>,
                            RecordOf<FlowTaskEvent, Kind::flow_task>,
                            RecordOf<GraphClaimsEvent, Kind::graph_claims>,
+                           RecordOf<CollectiveLayoutEvent, Kind::collective_layout>,
                            RecordOf<TaskOrderEvent, Kind::task_order>>;
 
 /// The kind of the record that an event becomes.
@@ -352,6 +353,14 @@ void describe(Record& record, GraphClaimsEvent& event) {
   record.value(8, event.graph);
   record.value(12, event.place);
   record.list(16, event.claims);
+}
+
+template <class Record>
+void describe(Record& record, CollectiveLayoutEvent& event) {
+  record.begin("collective layout");
+  record.flag(1, event.has_gaps_given, 1U);
+  record.flag(1, event.has_gaps_got, 2U);
+  record.value(4, event.call);
 }
 
 template <class Record>
