@@ -116,6 +116,12 @@ TEST(Enlarge, continues_a_pipeline_in_one_direction) {
   EXPECT_EQ(messages_of(tiled), messages_of(pipeline(12)));
 }
 
+TEST(Enlarge, reports_that_two_ranks_show_no_chain) {
+  const Schedule tiled = enlarged_by(pipeline(2), {.replicas = {2}});
+  EXPECT_NE(tiled.notices.back().find("1 recorded messages go one way"), std::string::npos) << tiled.notices.back();
+  EXPECT_EQ(find_trouble(tiled), std::vector<std::string>{});
+}
+
 TEST(Enlarge, sends_all_to_all_in_smaller_messages) {
   const Schedule four = synthetic_schedule("pattern=all-to-all,ranks=4,mean=400").value();
   const Schedule tiled = enlarge(four, {}, {.replicas = {3}}).value();

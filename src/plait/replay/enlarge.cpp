@@ -38,6 +38,7 @@ struct Steps {
   std::map<std::pair<std::uint32_t, StepCode>, std::uint32_t> received;
   std::uint64_t all = 0;
   std::uint64_t far = 0;
+  std::uint64_t one_way = 0;  ///< Between two ranks of which the other sends none back.
 };
 
 /// Numbers the tags of the messages of one pair of ranks, and the messages of one tag.
@@ -76,8 +77,13 @@ Steps steps_of(const Schedule& schedule, ReplicaLayout& layout) {
   Steps steps;
   const std::vector<detail::PairOfPlaces> pairs = detail::pair_operations(schedule);
   Sides sides{schedule, pairs};
+  std::set<std::pair<std::uint32_t, std::uint32_t>> ends;
+  for (const detail::PairOfPlaces& pair : pairs) {
+    ends.emplace(pair.send.rank, pair.receive.rank);
+  }
   for (const detail::PairOfPlaces& pair : pairs) {
     ++steps.all;
+    steps.one_way += ends.contains({pair.receive.rank, pair.send.rank}) ? 0 : 1;
     bool is_near = true;
     for (const StepCode step : layout.steps_of(pair.send.rank, pair.receive.rank, sides.side_of(pair))) {
       auto& sent = steps.sent[{pair.send.rank, step}];
@@ -138,57 +144,63 @@ class Enlarger {
     }
   }
 
+  /// A stream under way.
+  struct Making {
+    const Stream& recorded;
+    std::uint32_t rank = 0;
+    Stream stream{};
+    /// First and last + 1 of what each recorded operation became.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> became{};
+  };
+
   [[nodiscard]] Stream enlarged_stream(const Place& begin, std::uint32_t rank) {
-    const Stream& recorded = detail::stream_at(schedule_, begin);
-    Stream made;
-    made.name = recorded.name;
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> became;  // first and last + 1, of each recorded operation
+    Making making{.recorded = detail::stream_at(schedule_, begin), .rank = rank};
+    making.stream.name = making.recorded.name;
     Place place = begin;
-    for (const Operation& operation : recorded.operations) {
-      const auto first = static_cast<std::uint32_t>(made.operations.size());
-      add(operation, place, rank, recorded, became, made);
-      became.emplace_back(first, static_cast<std::uint32_t>(made.operations.size()));
+    for (const Operation& operation : making.recorded.operations) {
+      const auto first = static_cast<std::uint32_t>(making.stream.operations.size());
+      add(operation, place, making);
+      making.became.emplace_back(first, static_cast<std::uint32_t>(making.stream.operations.size()));
       ++place.operation;
     }
-    return made;
+    return std::move(making.stream);
   }
 
-  void add(Operation operation,
-           const Place& place,
-           std::uint32_t rank,
-           const Stream& recorded,
-           const std::vector<std::pair<std::uint32_t, std::uint32_t>>& became,
-           Stream& made) {
+  void add(Operation operation, const Place& place, Making& making) {
     switch (operation.action) {
       case Action::compute:
         operation.took = nanoseconds{std::llround(static_cast<double>(operation.took.count()) * growth_.volume)};
-        made.operations.push_back(operation);
+        making.stream.operations.push_back(operation);
         break;
       case Action::poll:
-        made.operations.push_back(operation);
+        making.stream.operations.push_back(operation);
         break;
       case Action::send:
       case Action::receive:
-        add_messages(operation, place, rank, made);
+        add_messages(operation, place, making.rank, making.stream);
         break;
       case Action::collective:
-        collectives_.add(operation, recorded, rank, made);
+        collectives_.add(operation, making.recorded, making.rank, making.stream);
         break;
-      case Action::wait: {
-        const auto first = static_cast<std::uint32_t>(made.waited.size());
-        for (std::uint32_t i = 0; i < operation.count; ++i) {
-          const auto [begin, end] = became[recorded.waited[operation.first + i]];
-          for (std::uint32_t one = begin; one < end; ++one) {
-            made.waited.push_back(one);
-          }
-        }
-        operation.first = first;
-        operation.count = static_cast<std::uint32_t>(made.waited.size()) - first;
-        operation.action = operation.count == 0 ? Action::poll : Action::wait;
-        made.operations.push_back(operation);
+      case Action::wait:
+        add_wait(operation, making);
         break;
+    }
+  }
+
+  static void add_wait(Operation operation, Making& making) {
+    std::vector<std::uint32_t>& waited = making.stream.waited;
+    const auto first = static_cast<std::uint32_t>(waited.size());
+    for (std::uint32_t i = 0; i < operation.count; ++i) {
+      const auto [begin, end] = making.became[making.recorded.waited[operation.first + i]];
+      for (std::uint32_t one = begin; one < end; ++one) {
+        waited.push_back(one);
       }
     }
+    operation.first = first;
+    operation.count = static_cast<std::uint32_t>(waited.size()) - first;
+    operation.action = operation.count == 0 ? Action::poll : Action::wait;
+    making.stream.operations.push_back(operation);
   }
 
   void add_messages(Operation operation, const Place& place, std::uint32_t rank, Stream& made) {
@@ -226,6 +238,16 @@ class Enlarger {
   std::vector<std::vector<std::uint32_t>> starts_;
   std::uint64_t unmatched_ = 0;
 };
+
+/// Whether messages between two ranks go to both sides of each.
+bool goes_both_ways(const RankGrid& grid, const Growth& growth) {
+  for (std::size_t i = 0; i < grid.dimensions.size(); ++i) {
+    if (grid.dimensions[i].size == 2 && !grid.dimensions[i].alternates && growth.replicas[i] > 1) {
+      return true;
+    }
+  }
+  return false;
+}
 
 std::string growth_text(const RankGrid& grid, const Growth& growth, std::uint32_t dimension, double surface) {
   std::string text;
@@ -323,6 +345,12 @@ Result<Schedule> enlarge(const Schedule& schedule, const RankGrid& grid, const G
                     steps.far,
                     steps.all,
                     100 * static_cast<double>(steps.far) / static_cast<double>(steps.all)));
+  }
+  if (steps.one_way > 0 && goes_both_ways(grid, full)) {
+    larger.notices.push_back(
+        fmt::format("{} recorded messages go one way between the two ranks of a dimension; they go to both sides now, "
+                    "as two ranks cannot show a chain: record three of them",
+                    steps.one_way));
   }
   if (enlarger.unmatched() > 0) {
     larger.notices.push_back(

@@ -148,7 +148,8 @@ std::string unexpected_in_words(const Prediction& prediction) {
   if (ranks.empty()) {
     return "No eager message arrives before its receive is posted.";
   }
-  std::ranges::stable_sort(ranks, std::greater<>{}, [](const auto& rank) { return rank.first.bytes_max; });
+  std::ranges::stable_sort(
+      ranks, std::greater<>{}, [](const auto& rank) { return std::pair{rank.first.bytes_max, rank.first.count_max}; });
   std::string text = fmt::format("{} unexpected messages ({:.3f} MB) are copied once more; at most at one time on rank",
                                  copied,
                                  static_cast<double>(bytes) * 1e-6);

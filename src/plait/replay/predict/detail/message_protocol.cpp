@@ -65,9 +65,6 @@ Time MessageProtocol::receive(std::uint32_t operation, const MatchKey& key, std:
   if (message.stage == Stage::asked) {
     answer(index, now);
   } else if (message.stage == Stage::delivered) {
-    if (message.is_eager && arrived < now) {
-      kept_[key.destination].push_back({arrived, now, message.bytes});
-    }
     delivered(index, arrived);
   }
   return search;
@@ -102,6 +99,9 @@ void MessageProtocol::delivered(std::uint32_t message, Time at) {
     return;
   }
   if (at < sent.time) {  // before its receive: the unexpected message is copied now
+    if (sent.is_eager) {
+      kept_[sent.destination].push_back({at, sent.time, sent.bytes});
+    }
     at = sent.time + (sent.is_eager ? machine_.copying(sent.bytes) : 0);
   }
   at += sent.searched > 0 ? machine_.searching(sent.searched) : 0;
