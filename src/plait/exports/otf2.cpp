@@ -278,7 +278,7 @@ class Otf2Archive::Writer {
     for (const SampledThread& thread : sampled_threads(rank, paths_)) {
       Location location{referred_.locations.size(), nullptr, {}};
       referred_.locations.push_back({fmt::format("rank {} samples of {}", number, thread.label()), number, 0});
-      for (const ThreadSample& sample : thread.samples) {
+      for (const PathSample& sample : thread.samples) {
         location.points.push_back({sample.time, Point::Order::begins, Point::Kind::sample, sample.node});
         referred_.interval_ns = std::min(referred_.interval_ns.value_or(sample.interval_ns), sample.interval_ns);
       }

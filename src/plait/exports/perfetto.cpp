@@ -301,7 +301,7 @@ class PerfettoFile::Packets {
       if (!thread.has_worker()) {
         out_.thread(sampled_tracks + tid, process_tracks + number, number + 1, tid, thread.label());
       }
-      for (const ThreadSample& sample : thread.samples) {
+      for (const PathSample& sample : thread.samples) {
         if (!std::exchange(has_samples_, true)) {
           out_.begin_samples(sample.interval_ns);
         }

@@ -75,7 +75,7 @@ std::vector<SampledThread> sampled_threads(const RankOfRun& rank, PathTree& path
   }
   std::vector<SampledThread> found;
   for (auto& [number, thread] : threads) {
-    std::ranges::stable_sort(thread.samples, {}, &ThreadSample::time);
+    std::ranges::stable_sort(thread.samples, {}, &PathSample::time);
     found.push_back(std::move(thread));
   }
   return found;

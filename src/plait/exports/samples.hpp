@@ -42,7 +42,7 @@ class PathTree {
   std::unordered_map<std::string, std::uint32_t> places_;
 };
 
-struct ThreadSample {
+struct PathSample {
   std::uint64_t time = 0;
   std::uint32_t node = 0;         ///< In `PathTree`.
   std::uint64_t interval_ns = 0;  ///< Processor time that it is for.
@@ -50,9 +50,9 @@ struct ThreadSample {
 
 /// A thread that was sampled.
 struct SampledThread {
-  std::uint32_t worker = 0;           ///< 65535: it has not called MPI.
-  std::uint32_t number = 0;           ///< In the order in which threads were found.
-  std::vector<ThreadSample> samples;  ///< By time.
+  std::uint32_t worker = 0;         ///< 65535: it has not called MPI.
+  std::uint32_t number = 0;         ///< In the order in which threads were found.
+  std::vector<PathSample> samples;  ///< By time.
 
   [[nodiscard]] bool has_worker() const noexcept { return worker != 65535; }
   [[nodiscard]] std::string label() const;
