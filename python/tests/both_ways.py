@@ -72,6 +72,8 @@ class Perfetto:
     #: Names of all tracks, each after those that it is in.
     tracks: dict[int, tuple[str, ...]] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
+    #: (time, process, thread, nanoseconds, functions from the outermost), by time.
+    samples: list[tuple[int, int, int, int, tuple[str, ...]]] = field(default_factory=list)
 
 
 def read_perfetto(path: Path) -> Perfetto:
@@ -80,7 +82,13 @@ def read_perfetto(path: Path) -> Perfetto:
     trace.ParseFromString(path.read_bytes())
     found = Perfetto()
     texts: dict[tuple[str, int], str] = {}
+    frames: dict[int, int] = {}
+    stacks: dict[int, list[int]] = {}
     for packet in trace.packet:
+        interned = packet.interned_data
+        texts.update({("function", entry.iid): entry.str.decode() for entry in interned.function_names})
+        frames.update({entry.iid: entry.function_name_id for entry in interned.frames})
+        stacks.update({entry.iid: list(entry.frame_ids) for entry in interned.callstacks})
         for kind, entries in (
             ("name", packet.interned_data.event_names),
             ("fact", packet.interned_data.debug_annotation_names),
@@ -92,6 +100,12 @@ def read_perfetto(path: Path) -> Perfetto:
             _describe(found, packet.track_descriptor)
         elif packet.HasField("track_event"):
             found.events.append(_event(packet, found, texts))
+        elif packet.HasField("perf_sample"):
+            told = packet.perf_sample
+            path = tuple(texts["function", frames[frame]] for frame in stacks[told.callstack_iid])
+            facts = (packet.timestamp, told.pid, told.tid, told.timebase_count, path)
+            found.samples.append(facts)
+    found.samples.sort()
     return found
 
 

@@ -6,12 +6,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from plait._build import built_program
 from plait._errors import PlaitError
 from plait.commands.predict import may_have_tasks, platform_file, predict
 from plait.measures.task_gains import task_gains
+from plait.readers.plait import read_run
 
 
 def test_a_shipped_platform_is_found_by_name() -> None:
@@ -66,3 +68,55 @@ def test_only_runs_of_plait_itself_have_tasks(tmp_path: Path) -> None:
     assert not may_have_tasks(tmp_path)
     (tmp_path / "meta.json").write_text('{"recorder": "plait"}')
     assert may_have_tasks(tmp_path)
+
+
+EXCHANGE = ["--synthetic", "pattern=halo,ranks=4,mean=8KiB,compute=80us,steps=2", "--no-advice"]
+
+
+@pytest.fixture
+def gigabit() -> str:
+    if built_program("plait-predict") is None:
+        pytest.skip("plait-predict is not built")
+    return "gigabit"
+
+
+def test_tiles_a_halo_to_a_large_one_and_reports_it(
+    gigabit: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = [*EXCHANGE, "--tile", "16", "--output", str(tmp_path / "run")]
+    assert predict(gigabit, words) == 0
+    assert "2x2x1 ranks becomes a periodic grid of 8x8x1 ranks" in capfd.readouterr().err
+    messages = read_run(tmp_path / "run").messages
+    sent = messages.filter(~pl.col("received")).group_by("source").agg(pl.col("destination").n_unique())
+    assert sent.height == 64
+    assert set(sent["destination"]) == {8}
+
+
+def test_cuts_a_problem_finer_by_the_rule_of_surface_and_volume(
+    gigabit: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = [*EXCHANGE, "--ranks", "16", "--dimension", "3", "--output", str(tmp_path / "run")]
+    assert predict(gigabit, [*words, "--json", str(tmp_path / "results.json")]) == 0
+    assert "computing of a rank x0.25" in capfd.readouterr().err
+    sizes = read_run(tmp_path / "run").messages["size_bytes"].unique().to_list()
+    assert sizes == [round(8192 * 0.25 ** (2 / 3))]
+    found = json.loads((tmp_path / "results.json").read_text())
+    assert found["lines"][-1]["name"] == "cut finer, for 16 ranks"
+    assert len(found["unexpected"]) == 16
+    assert set(found["unexpected"][0]) == {"at_once", "bytes_at_once", "copied", "bytes_copied"}
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--ranks", "6"], "to a multiple of 4"),
+        (["--tile", "4y"], "write 8, or 4x2"),
+        (["--grid", "3x3", "--tile", "2"], "does not fit 4 ranks"),
+        (["--grid", "round", "--tile", "2"], "4x2:periodic"),
+    ],
+)
+def test_names_what_cannot_be_enlarged(
+    gigabit: str, words: list[str], why: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert predict(gigabit, [*EXCHANGE, *words]) != 0
+    assert why in capfd.readouterr().err

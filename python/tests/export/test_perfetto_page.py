@@ -9,6 +9,7 @@ import pytest
 from both_ways import PERFETTO
 from halo_run import Halo
 from perfetto_page import Tab, open_trace
+from sampled_run import PATHS, sampled_run
 
 from plait import read_run
 from plait.writers.plait import write_run
@@ -65,3 +66,26 @@ def test_the_page_shows_threads_calls_messages_and_arrows(way: str, tmp_path: Pa
     for label in ("rank 0", "thread 0", "messages", "bytes being sent"):
         assert label in text, label
     assert (tmp_path / "page.png").stat().st_size > 20_000
+
+
+@pytest.mark.parametrize("way", PERFETTO)
+def test_the_page_shows_samples_with_their_call_paths(way: str, tmp_path: Path) -> None:
+    write_run(sampled_run(), tmp_path / "run")
+    PERFETTO[way](tmp_path / "run", tmp_path / "run.pftrace")
+    with open_trace(tmp_path / "run.pftrace") as tab:
+        tab.wait_until("app.trace && document.body.innerText.includes('rank 1')")
+        samples = number(tab, "select count(1) as n from perf_sample where callsite_id is not null")
+        threads = number(tab, "select count(distinct utid) as n from perf_sample")
+        depths = column(
+            tab,
+            "select distinct frame.name || ' ' || depth as name from stack_profile_callsite "
+            "join stack_profile_frame as frame on frame.id = frame_id",
+        )
+        counters = column(tab, "select distinct name from counter_track where name like 'cycles in%'")
+        errors = number(
+            tab, "select ifnull(sum(value), 0) as n from stats where severity = 'error' and value > 0"
+        )
+        tab.screenshot(tmp_path / "page.png")
+    assert (samples, threads, errors) == (120, 3, 0)
+    assert set(depths) == {f"{path[-1]} {len(path) - 1}" for path in PATHS}
+    assert len(counters) == 3

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from both_ways import OTF2, PERFETTO, Perfetto, program, read_perfetto
 from halo_run import Halo
+from sampled_run import sampled_run
 
 from plait import _schema
 from plait._errors import PlaitError
@@ -41,11 +42,17 @@ def _without_a_rank(ring: Path, folder: Path) -> Path:
     return folder
 
 
+def _sampled(ring: Path, folder: Path) -> Path:
+    write_run(sampled_run(), folder)
+    return folder
+
+
 RUNS: dict[str, Callable[[Path, Path], Path]] = {
     "tasks, phases, counters": _ring,
     "calls": _halo,
     "calls of three ranks": _made_up,
     "a rank is missing": _without_a_rank,
+    "samples, counts": _sampled,
 }
 
 
@@ -81,7 +88,17 @@ def test_perfetto_traces_have_the_same_events_and_arrows(folder: Path, tmp_path:
     assert sorted(python.tracks.values()) == sorted(other.tracks.values())
     assert _bars(python) == _bars(other)
     assert _arrows(python) == _arrows(other)
-    assert len(_arrows(other)) > 0
+    assert python.samples == other.samples
+    assert len(_arrows(other)) + len(other.samples) > 0
+
+
+def _path(context: Any) -> tuple[str, ...]:
+    """The functions of a calling context, the outermost first."""
+    found = []
+    while context is not None:
+        found.append(context.region.name)
+        context = context.parent
+    return tuple(found[::-1])
 
 
 def _otf2_events(output: Path) -> Counter[Any]:
@@ -90,7 +107,7 @@ def _otf2_events(output: Path) -> Counter[Any]:
     with otf2.reader.open(str(output / "traces.otf2")) as trace:
         for location, event in trace.events:
             facts = [
-                (name, getattr(value, "name", value))
+                (name, _path(value) if name == "calling_context" else getattr(value, "name", value))
                 for name, value in vars(event).items()
                 if name not in ("request_id", "attributes")
             ]
@@ -107,7 +124,9 @@ def _definitions(output: Path) -> dict[str, Any]:
             "hosts": sorted(one.name for one in told.system_tree_nodes),
             "regions": {(one.name, one.region_role, one.paradigm) for one in told.regions if one.name},
             "comms": {one.name: [each.name for each in one.group.members] for one in told.comms},
-            "metrics": {one.name for one in told.metric_members},
+            "metrics": {(one.name, one.metric_mode) for one in told.metric_members},
+            "contexts": {_path(one) for one in told.calling_contexts},
+            "interrupts": {(one.name, one.exponent, one.period) for one in told.interrupt_generators},
         }
 
 

@@ -9,23 +9,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from sampled_run import KERNEL, MAIN, MS, SOLVE, table
 
 from plait._events import CALLS, ROLE_SEND, SAMPLES, SPANS, TASKS, Run, Site
 from plait.measures.samples import call_tree, measure_samples
 from plait.measures.wait_states import WAITS
 from plait.readers.plait import read_run
 from plait.writers.plait import write_run
-
-MAIN = Site("app+0x10", "main")
-SOLVE = Site("app+0x20~01", "solve(int)", callers=(MAIN, Site("libc.so+0x1", "__libc_start_main")))
-KERNEL = Site("app+0x30~02", None, start="app+0x30", callers=(SOLVE, *SOLVE.callers))
-MS = 1_000_000
-
-
-def table(schema: dict[str, pl.DataType], **columns: list[int]) -> pl.DataFrame:
-    count = len(next(iter(columns.values())))
-    given = {name: columns.get(name, [0] * count) for name in schema}
-    return pl.DataFrame(given).cast(dict(schema))  # type: ignore[arg-type]
 
 
 def made_up() -> tuple[Run, pl.DataFrame]:

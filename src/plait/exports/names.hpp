@@ -16,7 +16,7 @@ namespace plait::exports {
 class Names {
  public:
   /// What a name is for: `trace::Role`, or one of the fixed texts below.
-  enum class Kind : std::uint8_t { task, span, counter, function, call_site, poll_gap, send, receive };
+  enum class Kind : std::uint8_t { task, span, counter, function, call_site, poll_gap, send, receive, code, count };
   struct Name {
     Kind kind = Kind::task;
     std::string text;
@@ -31,7 +31,7 @@ class Names {
 
  private:
   std::vector<Name> names_;
-  std::array<std::unordered_map<std::string, std::uint32_t>, 8> numbers_;
+  std::array<std::unordered_map<std::string, std::uint32_t>, 10> numbers_;
 };
 
 /// Numbers in `Names` of one rank's names of one role. Each text is found once.

@@ -17,6 +17,7 @@
 #include "plait/exports/detail/otf2_library.hpp"
 #include "plait/exports/message_sides.hpp"
 #include "plait/exports/postings.hpp"
+#include "plait/exports/samples.hpp"
 #include "plait/exports/tracks.hpp"
 
 namespace plait::exports {
@@ -53,12 +54,14 @@ struct Point {
     collective_begun,
     collective_complete,
     counter,
+    count,
+    sample,
   };
 
   std::uint64_t time = 0;
   Order order = Order::edge;
   Kind kind = Kind::send;
-  std::uint32_t row = 0;  ///< Place of its message side, call or counter.
+  std::uint32_t row = 0;  ///< Place of its message side, call, counter or count; of a sample its call path.
 
   [[nodiscard]] auto key() const noexcept { return std::pair{time, order}; }
 };
@@ -116,8 +119,11 @@ detail::Otf2Status note_error(void* first,
 /// One rank after the other, into an archive.
 class Otf2Archive::Writer {
  public:
-  Writer(const std::filesystem::path& folder, const std::filesystem::path& library, const trace::Meta& meta)
-      : folder_{folder}, library_{library}, meta_{meta} {
+  Writer(const std::filesystem::path& folder,
+         const std::filesystem::path& library,
+         const trace::Meta& meta,
+         SiteTexts texts)
+      : folder_{folder}, library_{library}, meta_{meta}, texts_{std::move(texts)} {
     std::error_code trouble;
     std::filesystem::create_directories(folder, trouble);
     if (trouble) {
@@ -155,6 +161,12 @@ class Otf2Archive::Writer {
       locations.all.front().points.push_back(
           {rank.clock(rank.trace.counters[row].event.time), Point::Order::begins, Point::Kind::counter, row});
     }
+    counts_ = counts_of(rank, referred_.metrics);
+    for (std::uint32_t row = 0; row < counts_.size(); ++row) {
+      locations.of(counts_[row].worker)
+          .points.push_back({counts_[row].end, Point::Order::begins, Point::Kind::count, row});
+    }
+    add_samples(rank, locations);
     for (Location& location : locations.all) {
       write(location, rank, sides);
     }
@@ -171,6 +183,7 @@ class Otf2Archive::Writer {
     }
     check(otf2_.close_events(archive_));
     check(otf2_.close_definitions(archive_));
+    referred_.contexts = paths_.nodes();
     detail::Otf2DefinitionWriter definitions{otf2_, otf2_.global_definitions(archive_)};
     check(definitions.write(referred_, meta_, rank_count));
     check(otf2_.close(std::exchange(archive_, nullptr)));
@@ -259,6 +272,20 @@ class Otf2Archive::Writer {
     }
   }
 
+  /// The samples of each thread at a location of their own.
+  void add_samples(const RankOfRun& rank, Locations& locations) {
+    const std::uint32_t number = rank.trace.rank.value();
+    for (const SampledThread& thread : sampled_threads(rank, paths_)) {
+      Location location{referred_.locations.size(), nullptr, {}};
+      referred_.locations.push_back({fmt::format("rank {} samples of {}", number, thread.label()), number, 0});
+      for (const PathSample& sample : thread.samples) {
+        location.points.push_back({sample.time, Point::Order::begins, Point::Kind::sample, sample.node});
+        referred_.interval_ns = std::min(referred_.interval_ns.value_or(sample.interval_ns), sample.interval_ns);
+      }
+      locations.all.push_back(std::move(location));
+    }
+  }
+
   void add_collectives(const RankOfRun& rank, Locations& locations) {
     using Kind = Point::Kind;
     for (std::uint32_t row = 0; row < rank.trace.calls.size(); ++row) {
@@ -329,6 +356,13 @@ class Otf2Archive::Writer {
     switch (point.kind) {
       case Point::Kind::counter:
         write_counter(out, point, rank.trace);
+        break;
+      case Point::Kind::count:
+        check(otf2_.metric(
+            out, nullptr, point.time, counts_[point.row].name, 1, &type_double, &counts_[point.row].value));
+        break;
+      case Point::Kind::sample:
+        check(otf2_.sample(out, nullptr, point.time, point.row, detail::otf2_nothing, detail::otf2_interrupts));
         break;
       case Point::Kind::collective_begin:
       case Point::Kind::collective_end:
@@ -414,14 +448,18 @@ class Otf2Archive::Writer {
   detail::Otf2Archive* archive_ = nullptr;
   detail::Otf2Status first_error_ = 0;
   detail::Otf2Referred referred_;
+  SiteTexts texts_;
+  PathTree paths_{texts_, referred_.regions};
+  std::vector<Count> counts_;  ///< Of the present rank.
   std::unordered_map<std::string, std::optional<Otf2Enum>> operations_;
   std::uint64_t events_ = 0;
 };
 
 Otf2Archive::Otf2Archive(const std::filesystem::path& folder,
                          const std::filesystem::path& library,
-                         const trace::Meta& meta)
-    : writer_{std::make_unique<Writer>(folder, library, meta)} {}
+                         const trace::Meta& meta,
+                         SiteTexts texts)
+    : writer_{std::make_unique<Writer>(folder, library, meta, std::move(texts))} {}
 
 Otf2Archive::~Otf2Archive() = default;
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "plait/exports/run_files.hpp"
+#include "plait/exports/site_texts.hpp"
 
 namespace plait::exports {
 
@@ -16,8 +17,12 @@ namespace plait::exports {
 class Otf2Archive {
  public:
   /// Opens `folder`/traces.otf2; the folder must not hold an archive. `library`: OTF2's shared library, as dlopen takes
-  /// it. Throws: `Error` with `bad_input` for the library, with `io` for the folder.
-  Otf2Archive(const std::filesystem::path& folder, const std::filesystem::path& library, const trace::Meta& meta);
+  /// it. `texts`: for the call paths of samples. Throws: `Error` with `bad_input` for the library, with `io` for the
+  /// folder.
+  Otf2Archive(const std::filesystem::path& folder,
+              const std::filesystem::path& library,
+              const trace::Meta& meta,
+              SiteTexts texts);
   Otf2Archive(const Otf2Archive&) = delete;
   Otf2Archive& operator=(const Otf2Archive&) = delete;
   ~Otf2Archive();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "plait/exports/detail/perfetto_packets.hpp"
 #include "plait/exports/message_sides.hpp"
 #include "plait/exports/postings.hpp"
+#include "plait/exports/samples.hpp"
 #include "plait/exports/tracks.hpp"
 
 namespace plait::exports {
@@ -23,6 +25,9 @@ using What = Track::What;
 /// Numbers of tracks: bars have theirs in the high half of 64 bits.
 constexpr std::uint64_t counter_tracks = std::uint64_t{1} << 59U;
 constexpr std::uint64_t process_tracks = std::uint64_t{1} << 60U;
+constexpr std::uint64_t sampled_tracks = std::uint64_t{1} << 58U;
+/// Added to the number of a thread that has not called MPI: it has no worker's number.
+constexpr std::uint32_t other_threads = 70'000;
 constexpr const char* being_sent = "bytes being sent";
 /// A message that begins or ends at a call with most messages at once: a packet's length has 14 bits.
 constexpr std::size_t flows_max = 1000;
@@ -105,6 +110,10 @@ class Facts {
   std::size_t size_ = 0;
 };
 
+std::uint32_t thread_id(std::uint32_t rank, std::uint32_t worker) noexcept {
+  return (rank + 1) * 100'000 + worker + 1;
+}
+
 std::uint64_t since(std::uint64_t earlier, std::uint64_t later) noexcept {
   return later > earlier ? later - earlier : 0;
 }
@@ -114,7 +123,7 @@ std::uint64_t since(std::uint64_t earlier, std::uint64_t later) noexcept {
 /// One rank after the other, into the packets of a file.
 class PerfettoFile::Packets {
  public:
-  Packets(const std::filesystem::path& file, SiteLabels labels) : out_{file}, labels_{std::move(labels)} {}
+  Packets(const std::filesystem::path& file, SiteTexts texts) : out_{file}, texts_{std::move(texts)} {}
 
   void add(const RankOfRun& rank) {
     const std::uint32_t number = rank.trace.rank.value();
@@ -133,6 +142,8 @@ class PerfettoFile::Packets {
     }
     add_being_sent(number, sides);
     add_counters(rank);
+    add_counts(rank);
+    add_samples(rank);
   }
 
   [[nodiscard]] std::uint64_t size() const noexcept { return out_.size(); }
@@ -175,8 +186,7 @@ class PerfettoFile::Packets {
   void describe(const Track& track, std::uint64_t uuid, std::uint32_t rank, bool is_with_tasks) {
     const std::uint64_t process = process_tracks + rank;
     if (track.what == What::tasks || (track.what == What::calls && !is_with_tasks)) {
-      const std::uint32_t thread = (rank + 1) * 100'000 + track.number + 1;
-      out_.thread(uuid, process, rank + 1, thread, track.label(is_with_tasks));
+      out_.thread(uuid, process, rank + 1, thread_id(rank, track.number), track.label(is_with_tasks));
     } else {
       out_.row(uuid, process, track.label(is_with_tasks));
     }
@@ -229,8 +239,8 @@ class PerfettoFile::Packets {
     const std::uint32_t name = of.sites(site);
     if (!out_.has_site(name)) {
       const std::string& place = names_[name].text;
-      const auto label = labels_.find(place);
-      out_.intern_site(name, label != labels_.end() ? label->second : place);
+      const auto label = texts_.labels.find(place);
+      out_.intern_site(name, label != texts_.labels.end() ? label->second : place);
     }
     of.facts.add(Fact::site, name);
   }
@@ -271,6 +281,46 @@ class PerfettoFile::Packets {
     }
   }
 
+  /// What was counted in each execution of a region or task, at its end.
+  void add_counts(const RankOfRun& rank) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> tracks;
+    for (const Count& count : counts_of(rank, names_)) {
+      auto [track, is_new] = tracks.try_emplace({count.worker, count.name}, 0);
+      if (is_new) {
+        const std::string thread = SampledThread{count.worker, 0, {}}.label();
+        track->second = add_counter(rank.trace.rank.value(), fmt::format("{}, {}", names_[count.name].text, thread));
+      }
+      out_.count(track->second, count.end, count.value);
+    }
+  }
+
+  void add_samples(const RankOfRun& rank) {
+    const std::uint32_t number = rank.trace.rank.value();
+    for (const SampledThread& thread : sampled_threads(rank, paths_)) {
+      const std::uint32_t tid = thread_id(number, thread.has_worker() ? thread.worker : other_threads + thread.number);
+      if (!thread.has_worker()) {
+        out_.thread(sampled_tracks + tid, process_tracks + number, number + 1, tid, thread.label());
+      }
+      for (const PathSample& sample : thread.samples) {
+        if (!std::exchange(has_samples_, true)) {
+          out_.begin_samples(sample.interval_ns);
+        }
+        for (; paths_written_ < paths_.nodes().size(); ++paths_written_) {
+          add_path(paths_written_);
+        }
+        out_.sample({sample.time, number + 1, tid, sample.interval_ns, sample.node});
+      }
+    }
+  }
+
+  void add_path(std::uint32_t node) {
+    const std::vector<std::uint32_t> functions = paths_.functions_to(node);
+    for (const std::uint32_t function : functions) {
+      out_.intern_function(function, names_[function].text);
+    }
+    out_.intern_path(node, functions);
+  }
+
   std::uint64_t add_counter(std::uint32_t rank, std::string_view name) {
     const std::uint64_t track = counter_tracks + counters_++;
     out_.counter(track, process_tracks + rank, name);
@@ -278,14 +328,17 @@ class PerfettoFile::Packets {
   }
 
   detail::PerfettoPackets out_;
-  SiteLabels labels_;
+  SiteTexts texts_;
   Names names_;
+  PathTree paths_{texts_, names_};
   std::uint64_t tracks_ = 0;
   std::uint64_t counters_ = 0;
+  std::uint32_t paths_written_ = 0;
+  bool has_samples_ = false;
 };
 
-PerfettoFile::PerfettoFile(const std::filesystem::path& file, SiteLabels labels)
-    : packets_{std::make_unique<Packets>(file, std::move(labels))} {}
+PerfettoFile::PerfettoFile(const std::filesystem::path& file, SiteTexts texts)
+    : packets_{std::make_unique<Packets>(file, std::move(texts))} {}
 
 PerfettoFile::~PerfettoFile() = default;
 

@@ -4,15 +4,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <string>
-#include <unordered_map>
 
 #include "plait/exports/run_files.hpp"
+#include "plait/exports/site_texts.hpp"
 
 namespace plait::exports {
-
-/// Texts for places of calls in the program, as `Role::call_site` has them; a place without a text is written as it is.
-using SiteLabels = std::unordered_map<std::string, std::string>;
 
 /// Writes a run as a Perfetto trace (https://perfetto.dev/docs/reference/synthetic-track-event), rank by rank: a
 /// process for each rank, a track for each thread with its tasks and calls, messages in rows and as flows from call to
@@ -20,7 +16,7 @@ using SiteLabels = std::unordered_map<std::string, std::string>;
 class PerfettoFile {
  public:
   /// The file is complete or absent: it has another name until `complete`. Throws: `Error` with `io`.
-  PerfettoFile(const std::filesystem::path& file, SiteLabels labels);
+  PerfettoFile(const std::filesystem::path& file, SiteTexts texts);
   PerfettoFile(const PerfettoFile&) = delete;
   PerfettoFile& operator=(const PerfettoFile&) = delete;
   ~PerfettoFile();

@@ -19,9 +19,13 @@ namespace {
 
 constexpr std::uint32_t gone = trace::nothing;
 
-std::uint64_t scaled(std::uint64_t bytes, double factor) {
-  const auto result = static_cast<std::uint64_t>(std::llround(std::min(static_cast<double>(bytes) * factor, 0x1p50)));
-  return bytes > 0 && factor > 0 ? std::max<std::uint64_t>(result, 1) : result;
+template <class Change>
+void for_each_stream(Schedule& schedule, const Change& change) {
+  for (RankSchedule& rank : schedule.ranks) {
+    for (Stream& stream : rank.streams) {
+      change(stream);
+    }
+  }
 }
 
 /// Removes the operations that are not kept. A wait for operation i becomes one for `stands_for[i]`. Returns the new
@@ -86,19 +90,22 @@ std::vector<std::uint32_t> themselves(const Stream& stream) {
 
 }  // namespace
 
+std::uint64_t scaled_bytes(std::uint64_t bytes, double factor) {
+  const auto result = static_cast<std::uint64_t>(std::llround(std::min(static_cast<double>(bytes) * factor, 0x1p50)));
+  return bytes > 0 && factor > 0 ? std::max<std::uint64_t>(result, 1) : result;
+}
+
 void scale_bytes(Schedule& schedule, double factor) {
   expect(factor >= 0, "sizes cannot be negative");
-  for (RankSchedule& rank : schedule.ranks) {
-    for (Stream& stream : rank.streams) {
-      for (Operation& operation : stream.operations) {
-        operation.bytes = scaled(operation.bytes, factor);
-        operation.bytes_got = scaled(operation.bytes_got, factor);
-      }
-      for (std::uint64_t& share : stream.shares) {
-        share = scaled(share, factor);
-      }
+  for_each_stream(schedule, [&](Stream& stream) {
+    for (Operation& operation : stream.operations) {
+      operation.bytes = scaled_bytes(operation.bytes, factor);
+      operation.bytes_got = scaled_bytes(operation.bytes_got, factor);
     }
-  }
+    for (std::uint64_t& share : stream.shares) {
+      share = scaled_bytes(share, factor);
+    }
+  });
 }
 
 void scale_compute(Schedule& schedule, double factor) {

@@ -5,6 +5,9 @@
 
 namespace plait::replay {
 
+/// Multiplies a size, rounded; a size above 0 remains at least 1, unless `factor` is 0.
+[[nodiscard]] std::uint64_t scaled_bytes(std::uint64_t bytes, double factor);
+
 /// Multiplies the sizes of all messages and collectives, rounded; sizes above 0 remain at least 1.
 /// Expects: `factor` is not negative.
 void scale_bytes(Schedule& schedule, double factor);

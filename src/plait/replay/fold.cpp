@@ -14,8 +14,6 @@
 namespace plait::replay {
 namespace {
 
-constexpr std::uint64_t ranks_max = 1U << 22U;
-
 /// Whether the collective can span all copies.
 bool is_of_any_size(Collective kind) {
   using enum Collective;
@@ -73,9 +71,9 @@ Result<Schedule> fold(const Schedule& schedule, std::uint32_t ranks) {
 
 Result<Schedule> tile(const Schedule& schedule, std::uint32_t times) {
   const auto size = static_cast<std::uint32_t>(schedule.ranks.size());
-  if (times == 0 || std::uint64_t{times} * size > ranks_max) {
+  if (times == 0 || std::uint64_t{times} * size > copied_ranks_max) {
     return Error{ErrorCode::bad_argument,
-                 fmt::format("{} times {} ranks: from 1 to {} ranks are possible", times, size, ranks_max)};
+                 fmt::format("{} times {} ranks: from 1 to {} ranks are possible", times, size, copied_ranks_max)};
   }
   if (times == 1) {
     return schedule;

@@ -8,6 +8,9 @@
 
 namespace plait::replay {
 
+/// Of an exchange that is made of copies: as many as a run can have.
+inline constexpr std::uint64_t copied_ranks_max = 1U << 22U;
+
 /// Returns the exchange on fewer ranks. Neighbouring ranks become one, which has the streams of all of them; messages
 /// between them become messages of that rank to itself. Collectives become messages (`without_collectives`), as a rank
 /// cannot enter one twice. Error: `bad_argument` if `ranks` is 0 or larger than the number of ranks.

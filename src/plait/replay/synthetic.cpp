@@ -297,6 +297,32 @@ Result<Schedule> synthetic_schedule(std::string_view text) {
   return schedule;
 }
 
+Result<std::optional<RankGrid>> synthetic_grid(std::string_view text) {
+  Result<Description> parsed = parse(text);
+  if (!parsed) {
+    return parsed.error();
+  }
+  const auto ranks = static_cast<std::uint32_t>(parsed.value().ranks);
+  RankGrid grid;
+  switch (parsed.value().pattern) {
+    case Pattern::halo:
+      for (const std::uint32_t size : near_cube(ranks)) {
+        grid.dimensions.push_back({.size = size, .is_periodic = true});
+      }
+      return std::optional{grid};
+    case Pattern::nearest:
+      grid.dimensions.push_back({.size = ranks, .is_periodic = true});
+      return std::optional{grid};
+    case Pattern::all_to_all:
+      return std::optional{grid};
+    case Pattern::multicast:
+    case Pattern::random:
+    case Pattern::few_large:
+      break;
+  }
+  return std::optional<RankGrid>{};
+}
+
 std::string synthetic_help() {
   return fmt::format(
       "key=value, separated by commas:\n"

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "plait/base/error.hpp"
+#include "plait/replay/grid.hpp"
 #include "plait/replay/schedule.hpp"
 
 namespace plait::replay {
@@ -17,6 +19,9 @@ namespace plait::replay {
 /// number of messages of a step over all ranks. Error: `bad_argument` with the valid values. Cost: memory for all
 /// operations.
 [[nodiscard]] Result<Schedule> synthetic_schedule(std::string_view description);
+
+/// The grid of the ranks of such an exchange: of halo, nearest and all-to-all; nothing for the others. Error: as above.
+[[nodiscard]] Result<std::optional<RankGrid>> synthetic_grid(std::string_view description);
 
 /// Lists the keys of a description, one a line.
 [[nodiscard]] std::string synthetic_help();

@@ -121,6 +121,49 @@ Prediction backwards(double search_ns, bool is_early) {
   return predict(exchange.schedule, platform).value();
 }
 
+TEST(PointModel, counts_unexpected_messages_that_are_there_at_one_time) {
+  Exchange exchange{2};
+  for (std::uint64_t tag = 0; tag < 6; ++tag) {
+    exchange.send(0, 1, tag == 5 ? 5000 : 100, tag);  // the last is no eager message
+  }
+  exchange.wait_for_all(0);
+  exchange.receive(1, 0, 100, 4);  // expected
+  exchange.compute(1, 1'000'000);
+  exchange.receive(1, 0, 100, 0);
+  exchange.compute(1, 1'000'000);
+  for (std::uint64_t tag = 1; tag < 6; ++tag) {
+    if (tag != 4) {
+      exchange.receive(1, 0, tag == 5 ? 5000 : 100, tag);
+    }
+  }
+  exchange.wait_for_all(1);
+  for (const std::uint32_t ranks_per_host : {1U, 2U}) {
+    Platform platform = simple_platform();
+    platform.ranks_per_host = ranks_per_host;
+    const Prediction prediction = predict(exchange.schedule, platform).value();
+    const Unexpected& unexpected = prediction.ranks[1].unexpected;
+    EXPECT_EQ(unexpected.count_max, 4U);
+    EXPECT_EQ(unexpected.bytes_max, 400U);
+    EXPECT_EQ(unexpected.copied, 4U);
+    EXPECT_EQ(unexpected.copied_bytes, 400U);
+    EXPECT_EQ(prediction.ranks[0].unexpected.copied, 0U);
+  }
+}
+
+TEST(PointModel, copies_an_unexpected_eager_message_at_the_rate_of_memory) {
+  const auto total = [](double copy_bytes_per_s) {
+    Exchange exchange{2};
+    exchange.send(0, 1, 1000);
+    exchange.compute(1, 1'000'000);
+    exchange.receive(1, 0, 1000);
+    exchange.wait_for_all(1);
+    Platform platform = simple_platform();
+    platform.copy_bytes_per_s = copy_bytes_per_s;
+    return predict(exchange.schedule, platform).value().total.count();
+  };
+  EXPECT_EQ(total(1e8) - total(1e9), 9000);
+}
+
 TEST(PointModel, takes_time_to_search_unexpected_messages_and_posted_receives) {
   // Of 101 unexpected messages, then of 100, ...: half of each.
   const double late = static_cast<double>((backwards(10, false).total - backwards(0, false).total).count());

@@ -68,10 +68,38 @@ TEST(WhatIfs, pack_messages_by_peer) {
   EXPECT_EQ(predict(*packed.schedule, packed.platform).value().messages, 12U);
 }
 
-TEST(WhatIfs, tile_ranks_that_do_not_meet_at_no_cost) {
+TEST(WhatIfs, tile_a_ring_to_a_longer_one_at_no_cost) {
   const Scenario tiled = with(ring_scenario(), {{.kind = WhatIf::Kind::tile, .value = 3}}).value();
   EXPECT_EQ(tiled.schedule->ranks.size(), 12U);
+  EXPECT_EQ(tiled.schedule->ranks[3].streams[0].operations[1].peer, 4U);
+  EXPECT_EQ(tiled.grid->text(), "a periodic grid of 12 ranks");
   EXPECT_EQ(total_ns(tiled), total_ns(ring_scenario()));
+}
+
+TEST(WhatIfs, tile_what_fits_no_grid_as_copies_that_do_not_meet) {
+  Scenario scenario = ring_scenario();
+  Exchange exchange{5};
+  for (std::uint32_t rank = 1; rank < 5; ++rank) {
+    exchange.send(0, rank, 100);
+    exchange.receive(rank, 0, 100);
+  }
+  scenario.schedule = std::make_shared<const Schedule>(exchange.schedule);
+  const Scenario tiled = with(scenario, {{.kind = WhatIf::Kind::tile, .value = 2}}).value();
+  EXPECT_EQ(tiled.schedule->ranks[5].streams[0].operations[0].peer, 6U);
+  EXPECT_NE(tiled.schedule->notices.back().find("fit no grid"), std::string::npos);
+}
+
+TEST(WhatIfs, cut_a_problem_finer_and_enlarge_it_again) {
+  const WhatIf finer{.kind = WhatIf::Kind::ranks, .value = 8};
+  const WhatIf larger{.kind = WhatIf::Kind::scale, .value = 2};
+  const auto computing = [](const Scenario& scenario) {
+    return predict(*scenario.schedule, scenario.platform, scenario.options).value().ranks[0].compute.count();
+  };
+  EXPECT_EQ(computing(with(ring_scenario(), {finer}).value()), 3 * 10'000);
+  EXPECT_EQ(computing(with(ring_scenario(), {larger}).value()), 3 * 40'000);
+  EXPECT_EQ(total_ns(with(ring_scenario(), {finer, larger}).value()), total_ns(ring_scenario()));
+  EXPECT_FALSE(with(ring_scenario(), {{.kind = WhatIf::Kind::ranks, .value = 6}}));
+  EXPECT_EQ(finer.name(), "cut finer, for 8 ranks");
 }
 
 TEST(WhatIfs, add_up) {
@@ -85,6 +113,11 @@ TEST(WhatIfs, add_up) {
 
 TEST(WhatIfTexts, are_read_or_refused_with_an_example) {
   EXPECT_EQ(parse_factor("x0.5").value(), 0.5);
+  EXPECT_EQ(parse_tile("8").value().value, 8);
+  EXPECT_EQ(parse_tile("4x2").value().copies, (std::vector<std::uint32_t>{4, 2}));
+  EXPECT_FALSE(parse_tile("0"));
+  EXPECT_FALSE(parse_tile("2:open"));
+  EXPECT_FALSE(parse_tile("all"));
   EXPECT_EQ(parse_factor("50%").value(), 0.5);
   EXPECT_EQ(parse_bytes("64KiB").value(), 65536U);
   EXPECT_EQ(parse_bytes("1.5MB").value(), 1'500'000U);

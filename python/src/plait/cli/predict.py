@@ -97,7 +97,31 @@ def predict(
     ] = None,
     tile: Annotated[
         _Several,
-        typer.Option(metavar="N", help="N times the ranks.", rich_help_panel=_WHAT_IF),
+        typer.Option(
+            metavar="N|AxB", help="Copies of the ranks, joined at their edges.", rich_help_panel=_WHAT_IF
+        ),
+    ] = None,
+    scale: Annotated[
+        _Several,
+        typer.Option(metavar="xF", help="A problem F times as large.", rich_help_panel=_WHAT_IF),
+    ] = None,
+    grid: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AxB|all",
+            help="How ranks are arranged; also AxB:periodic, AxB:open. [found in the messages]",
+            rich_help_panel=_WHAT_IF,
+        ),
+    ] = None,
+    dimension: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=9,
+            metavar="D",
+            help="Of the problem, for its surface. [as the grid]",
+            rich_help_panel=_WHAT_IF,
+        ),
     ] = None,
     placement: Annotated[
         _Several, typer.Option(metavar="N", help="N ranks on each host.", rich_help_panel=_WHAT_IF)
@@ -110,7 +134,10 @@ def predict(
     ] = None,
     ranks: Annotated[
         list[int] | None,
-        ranks_option("The tasks of neighbouring ranks on one.", panel=_TASKS),
+        ranks_option(
+            "Tasks: those of neighbouring ranks on one. Exchanges: the same problem on more.",
+            panel=_WHAT_IF,
+        ),
     ] = None,
     faster: Annotated[
         _Several,
@@ -161,6 +188,8 @@ def predict(
 
       plait predict runs/melt --platform torus --model flows --tile 8 --output runs/larger
 
+      plait predict runs/melt --platform my.json --ranks 64 --dimension 3
+
       plait predict runs/melt --platform my.json --against runs/melt-replayed
 
       plait predict --synthetic pattern=halo,ranks=1024 --platform dragonfly --model flows
@@ -174,6 +203,7 @@ def predict(
         "--compute": compute,
         "--cores": cores,
         "--tile": tile,
+        "--scale": scale,
         "--placement": placement,
         "--workers": workers,
         "--ranks": ranks,
@@ -185,6 +215,8 @@ def predict(
         ("--output", output),
         ("--against", against),
         ("--times-of", times_of),
+        ("--grid", grid),
+        ("--dimension", dimension),
     ):
         words += [] if value is None else [name, str(value)]
     words += [] if step is None else ["--step", str(step)]

@@ -11,6 +11,7 @@ from otf2 import enums
 
 from plait import _events as events
 from plait._events import Run
+from plait.export._samples import CallPaths, call_paths, counted, sampled_threads, thread_label
 from plait.export._tracks import Track
 
 #: Of a location: rank, what its track is, number of the thread.
@@ -47,7 +48,16 @@ class Definitions:
         self._define_locations(tracks)
         self.regions = self._define_regions()
         self._define_communicators()
-        self.metrics = [self._define_metric(name) for name in run.counter_kinds]
+        mode = enums.MetricMode
+        self.metrics = {
+            kind: self._define_metric(run.counter_kinds[kind], mode.ABSOLUTE_POINT)
+            for kind in run.counters["kind"].unique().sort().to_list()
+        }
+        names = counted(run)["name"].unique(maintain_order=True).to_list()
+        self.counts = {name: self._define_metric(name, mode.RELATIVE_LAST) for name in names}
+        self._paths = call_paths(run)
+        self._contexts = self._define_contexts(self._paths)
+        self.interrupts = self._define_interrupts()
 
     @staticmethod
     def key(track: Track) -> Key:
@@ -60,6 +70,10 @@ class Definitions:
             if (rank, what, thread) in self.locations:
                 return rank, what, thread
         return self._main[rank]
+
+    def context(self, site: int) -> Any:
+        """The calling context of a sample."""
+        return self._contexts[self._paths.of_site[site]]
 
     def comm(self, number: int) -> Any:
         """That of all ranks where nothing is known of this one."""
@@ -100,6 +114,11 @@ class Definitions:
             self._main[rank] = threads[0] if threads else (rank, "thread", 0)
             wanted = {self._main[rank]: f"rank {rank} worker 0"}
             wanted |= {self.key(track): f"rank {rank} {self._label(track)}" for track in own}
+            wanted |= {
+                (rank, "samples", thread): f"rank {rank} samples of {thread_label(worker, thread)}"
+                for of_rank, worker, thread, _ in sampled_threads(self._run)
+                if of_rank == rank
+            }
             for key, name in wanted.items():
                 self.locations[key] = define.location(
                     name, type=enums.LocationType.CPU_THREAD, group=group
@@ -143,8 +162,27 @@ class Definitions:
             self.comms[number] = define.comm(name, group=group)
             self._members[number] = {rank: index for index, rank in enumerate(ranks)}
 
-    def _define_metric(self, name: str) -> Any:
+    def _define_metric(self, name: str, mode: Any) -> Any:
         member = self._registry.metric_member(
-            name, metric_mode=enums.MetricMode.ABSOLUTE_POINT, value_type=enums.Type.DOUBLE, unit="#"
+            name, metric_mode=mode, value_type=enums.Type.DOUBLE, unit="#"
         )
         return self._registry.metric_class((member,))
+
+    def _define_contexts(self, paths: CallPaths) -> list[Any]:
+        regions: dict[str, Any] = {}
+        contexts: list[Any] = []
+        for name, caller in paths.nodes:
+            if name not in regions:
+                regions[name] = self._registry.region(
+                    name, region_role=enums.RegionRole.FUNCTION, paradigm=enums.Paradigm.SAMPLING
+                )
+            parent = contexts[caller] if caller >= 0 else None
+            contexts.append(self._registry.calling_context(regions[name], parent=parent))
+        return contexts
+
+    def _define_interrupts(self) -> Any | None:
+        """What samples are taken by: processor time in equal parts, in nanoseconds."""
+        interval = self._run.samples["interval_ns"].min()
+        if interval is None:
+            return None
+        return self._registry.interrupt_generator("processor time", exponent=-9, period=interval)

@@ -77,7 +77,7 @@ def perfetto_by_program(program: Path, folder: Path, file: Path, progress: Progr
     """Writes the run as a Perfetto trace. Returns what the program noticed. Raises PlaitError."""
     with tempfile.TemporaryDirectory(prefix="plait-export-") as scratch:
         labels = Path(scratch) / "labels.json"
-        write_json(labels, _labels(folder / "sites.json"))
+        write_json(labels, _texts(folder / "sites.json"))
         command = [str(program), str(folder), "--perfetto", str(file), "--labels", str(labels)]
         return _run(command, progress)
 
@@ -90,17 +90,24 @@ def otf2_by_program(program: Path, folder: Path, output: Path, progress: Progres
             "OTF2 is written with its C library, which is not here: pip install otf2, or apt-get "
             "install libotf2-trace-dev"
         )
-    command = [str(program), str(folder), "--otf2", str(output), "--otf2-library", library]
-    return _run(command, progress)
+    with tempfile.TemporaryDirectory(prefix="plait-export-") as scratch:
+        labels = Path(scratch) / "labels.json"
+        write_json(labels, _texts(folder / "sites.json"))
+        command = [str(program), str(folder), "--otf2", str(output), "--otf2-library", library]
+        return _run([*command, "--labels", str(labels)], progress)
 
 
-def _labels(sites: Path) -> dict[str, str]:
+def _texts(sites: Path) -> dict[str, dict[str, str | list[str]]]:
+    """Of each place: its label, and the functions of its call path."""
     try:
         places = json.loads(sites.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     found = read_sites(sites, tuple(places), []) if isinstance(places, dict) else ()
-    return {site.place: str(site) for site in found}
+    return {
+        site.place: {"label": str(site), "path": [one.function_name for one in site.path]}
+        for site in found
+    }
 
 
 def _run(command: list[str], progress: Progress) -> list[str]:

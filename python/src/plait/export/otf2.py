@@ -2,8 +2,9 @@
 """Writes a run as an OTF2 archive, for Vampir, ViTE, Scalasca and the like.
 
 A location group for each rank, a location for each of its threads, and locations for what lies across
-threads: phases. Messages and collectives are MPI events of the thread that made them, or of the rank's
-first thread where that is not known. Needs the package `otf2`.
+threads: phases, and the samples of each thread, with their call paths as calling contexts. Messages and
+collectives are MPI events of the thread that made them, or of the rank's first thread where that is not
+known. Needs the package `otf2`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from plait._events import Run
 from plait._files import make_folder
 from plait.export._otf2_names import Definitions
 from plait.export._postings import posting_calls
+from plait.export._samples import counted, sampled_threads
 from plait.export._tracks import Track, edges, make_tracks, zero_ns
 
 ARCHIVE = "traces"
@@ -37,6 +39,7 @@ _ENDS, _EDGE, _BEGINS = 0, 1, 2
 _TOLD_EVERY = 2000
 _COLLECTIVE = (events.CALL_COLLECTIVE, events.CALL_BEGUN_COLLECTIVE)
 _NO_ROOT = enums.Undefined.UINT32.value
+_NO_DISTANCE = enums.Undefined.UINT32.value  # how many callers returned since the sample before
 
 #: (time, order, name of the writer's method, its further arguments).
 Event = tuple[int, int, str, tuple[Any, ...]]
@@ -107,7 +110,8 @@ def event_count(run: Run) -> int:
     """About how many events there will be, at most: what `progress` counts up to."""
     bars = run.spans.height + run.calls.height + run.tasks.height
     collectives = int(run.calls["class"].is_in(_COLLECTIVE).sum())
-    return 2 * (bars + collectives + run.messages.height) + run.counters.height
+    points = run.counters.height + run.counts.height + run.samples.height
+    return 2 * (bars + collectives + run.messages.height) + points
 
 
 def _write(writer: Any, told: Iterator[Event], zero: int, progress: Callable[[int], None]) -> None:
@@ -137,6 +141,19 @@ def _points(run: Run, names: Definitions) -> dict[Any, list[Event]]:
     _add_collectives(run, names, add)
     for rank, kind, time, value in run.counters.select("rank", "kind", "time_ns", "value").iter_rows():
         add(rank, -1, (time, _BEGINS, "metric", (names.metrics[kind], value)))
+    counts = counted(run).select("rank", "worker", "name", "end_ns", "value")
+    for rank, worker, name, time, value in counts.iter_rows():
+        add(rank, worker, (time, _BEGINS, "metric", (names.counts[name], value)))
+    for rank, _, thread, samples in sampled_threads(run):
+        points[rank, "samples", thread] = [
+            (
+                time,
+                _BEGINS,
+                "calling_context_sample",
+                (names.context(site), _NO_DISTANCE, names.interrupts),
+            )
+            for time, site in samples.select("time_ns", "site").iter_rows()
+        ]
     return points
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a run as a Perfetto trace: a process for each rank, a track for each thread with its tasks and
-calls, messages in rows and as flows from thread to thread, bytes being sent, counters. Made with the
+calls, messages in rows and as flows from thread to thread, bytes being sent, counters, samples with
+their call paths. Made with the
 protobuf classes of the `perfetto` package; needs no other program.
 """
 
@@ -15,15 +16,21 @@ import numpy as np
 import polars as pl
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from plait import _events as events
 from plait._events import Run
 from plait._files import make_folder, write_file
 from plait.export._postings import calls_at, posting_calls
+from plait.export._samples import call_paths, counted, sampled_threads, thread_label
 from plait.export._tracks import Track, edges, make_tracks, names_of, zero_ns
 
 _SEQUENCE = 1
+_SAMPLES_SEQUENCE = 2  # whose packets refer to interned call paths
 _BATCH = 2000
+#: Added to the number of a thread that has not called MPI: it has no worker's number.
+_OTHER_THREADS = 70_000
 _COUNTERS = 1 << 59
 _PROCESSES = 1 << 60
+_SAMPLED = 1 << 58
 _BEING_SENT = "bytes being sent"
 _MESSAGE = ["source", "destination", "communicator", "sequence"]
 
@@ -90,10 +97,15 @@ def _packets(run: Run, matched: pl.DataFrame) -> Iterator[Any]:
             packet.track_event.terminating_flow_ids.extend(flows.end.get((track.table, row), ()))
             yield packet
     yield from _counter_packets(run, low)
+    yield from _sample_packets(run, low)
 
 
 def _process(rank: int) -> int:
     return _PROCESSES + rank
+
+
+def _thread(rank: int, worker: int) -> int:
+    return (rank + 1) * 100_000 + worker + 1
 
 
 def _describe(track: Track, uuid: int, *, has_tasks: bool) -> Any:
@@ -103,7 +115,7 @@ def _describe(track: Track, uuid: int, *, has_tasks: bool) -> Any:
     told.parent_uuid = _process(track.rank)
     if track.what == "thread" and not (track.table == "calls" and has_tasks):
         told.thread.pid = track.rank + 1
-        told.thread.tid = (track.rank + 1) * 100_000 + track.number + 1
+        told.thread.tid = _thread(track.rank, track.number)
         told.thread.thread_name = track.label
     else:
         told.name = f"{track.label} calls" if track.what == "thread" else track.label
@@ -225,6 +237,70 @@ def _counter_packets(run: Run, low_ns: int) -> Iterator[Any]:
         for time, value in part.select("time_ns", "value").iter_rows():
             yield _count(track, time - low_ns, value)
         track += 1
+    counts = counted(run).partition_by("rank", "worker", "name", as_dict=True, maintain_order=True)
+    for (rank, worker, name), part in counts.items():
+        yield _describe_counter(track, int(rank), f"{name}, {thread_label(int(worker), 0)}")
+        for end, value in part.select("end_ns", "value").iter_rows():
+            yield _count(track, end - low_ns, value)
+        track += 1
+
+
+def _sample_packets(run: Run, low_ns: int) -> Iterator[Any]:
+    """The samples of each thread, with their call paths."""
+    if not run.samples.height:
+        return
+    yield _call_paths_packet(run)
+    paths = call_paths(run)
+    for rank, worker, thread, samples in sampled_threads(run):
+        tid = _thread(rank, worker if worker != events.NO_WORKER else _OTHER_THREADS + thread)
+        if worker == events.NO_WORKER:
+            yield _describe_thread(rank, tid, thread_label(worker, thread))
+        rows = samples.select("time_ns", "site", "interval_ns").iter_rows()
+        for time, site, interval in rows:
+            packet = pb.TracePacket()
+            packet.timestamp = time - low_ns
+            packet.trusted_packet_sequence_id = _SAMPLES_SEQUENCE
+            packet.sequence_flags = pb.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE
+            sample = packet.perf_sample
+            sample.pid, sample.tid = rank + 1, tid
+            sample.timebase_count = interval
+            sample.callstack_iid = paths.of_site[site] + 1
+            yield packet
+
+
+def _describe_thread(rank: int, tid: int, name: str) -> Any:
+    packet = pb.TracePacket()
+    told = packet.track_descriptor
+    told.uuid = _SAMPLED + tid
+    told.parent_uuid = _process(rank)
+    told.thread.pid = rank + 1
+    told.thread.tid = tid
+    told.thread.thread_name = name
+    return packet
+
+
+def _call_paths_packet(run: Run) -> Any:
+    """All functions and call paths, and that samples are by processor time."""
+    paths = call_paths(run)
+    packet = pb.TracePacket()
+    packet.trusted_packet_sequence_id = _SAMPLES_SEQUENCE
+    packet.sequence_flags = pb.TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
+    timebase = packet.trace_packet_defaults.perf_sample_defaults.timebase
+    timebase.counter = pb.PerfEvents.SW_CPU_CLOCK
+    timebase.period = run.samples["interval_ns"].min()
+    packet.interned_data.mapping_paths.add(iid=1, str=b"program")
+    packet.interned_data.mappings.add(iid=1, path_string_ids=[1])
+    functions: dict[str, int] = {}
+    for node, (name, _) in enumerate(paths.nodes):
+        if name not in functions:
+            functions[name] = len(functions) + 1
+            packet.interned_data.function_names.add(iid=functions[name], str=name.encode())
+            packet.interned_data.frames.add(
+                iid=functions[name], function_name_id=functions[name], mapping_id=1
+            )
+        frames = [functions[paths.nodes[one][0]] for one in paths.frames(node)]
+        packet.interned_data.callstacks.add(iid=node + 1, frame_ids=frames)
+    return packet
 
 
 def _being_sent(messages: pl.DataFrame) -> pl.DataFrame:

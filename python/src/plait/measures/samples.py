@@ -18,6 +18,7 @@ from plait.measures.calls import call_at
 
 LOST = "samples lost"  # a counter of the recorder
 _MPI = re.compile(r"P?MPI_[A-Z]")
+UNKNOWN = "unknown code"  # of a sample without a place
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -177,11 +178,11 @@ def _by_place(
 ) -> pl.DataFrame:
     """By the column `place` and function. Of samples that are in no such place: nothing."""
     functions = [_names(paths, site)[0] for site in range(len(paths))]
-    names = {-1: "", **dict(enumerate(functions))}
+    names = {-1: UNKNOWN, **dict(enumerate(functions))}
     found = (
         computing.filter(pl.col(place) >= 0)
         .with_columns(
-            pl.col("site").cast(pl.Int64).replace_strict(names, default="", return_dtype=pl.String),
+            pl.col("site").cast(pl.Int64).replace_strict(names, default=UNKNOWN, return_dtype=pl.String),
             pl.col(place)
             .cast(pl.Int64)
             .replace_strict(dict(enumerate(named)), default="", return_dtype=pl.String),
@@ -201,7 +202,7 @@ def _by_place(
 
 def _names(paths: Sequence[Sequence[Site]], site: int) -> list[str]:
     """The innermost first."""
-    return [one.function_name for one in paths[site]] if site >= 0 else ["unknown code"]
+    return [one.function_name for one in paths[site]] if site >= 0 else [UNKNOWN]
 
 
 # --- the tree of calls ----------------------------------------------------------------------------
@@ -230,7 +231,7 @@ def call_tree(run: Run, computing: pl.DataFrame, narrowest: float) -> list[Box]:
     for site, count, waited in counted.sort("site").iter_rows():
         node = root
         node.add(count, waited)
-        for one in reversed(run.sites[site].path if site >= 0 else (Site("unknown code"),)):
+        for one in reversed(run.sites[site].path if site >= 0 else (Site(UNKNOWN),)):
             node = node.callee(one)
             node.add(count, waited)
         node.own += count
@@ -251,7 +252,7 @@ class _Node:
 
     def callee(self, site: Site) -> _Node:
         name = site.function_name
-        return self._callees.setdefault(name, _Node(name, site.place.rpartition("+")[0]))
+        return self._callees.setdefault(name, _Node(name, site.place.rpartition("+")[0] or UNKNOWN))
 
     def lay_out(self, depth: int, left: int, narrowest: float, boxes: list[Box]) -> None:
         boxes.append(Box(depth, left, self.width, self.own, self.waited, self.function, self.module))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -10,6 +11,7 @@ from plait.plots import palette
 
 #: The head of a column with places in the program.
 PLACE = "called in"
+_CODE = re.compile("`([^`]+)`")
 
 
 def figure(name: str, title: str, text: str, inside: str, *, plain: bool = False) -> str:
@@ -52,3 +54,8 @@ def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 def _head(text: str) -> str:
     """Over cells of text, which are at the left: those of places."""
     return f'<th class="left">{escape(text)}</th>' if text == PLACE else f"<th>{escape(text)}</th>"
+
+
+def sentence(text: str) -> str:
+    """A sentence for people, with what is in backquotes as code."""
+    return _CODE.sub(r"<code>\1</code>", escape(text))

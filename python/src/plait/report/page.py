@@ -16,7 +16,7 @@ from plait import _events as events
 from plait._units import format_bytes, format_count, format_share, format_time
 from plait.measures.findings import message_totals
 from plait.report.analysis import Analysis
-from plait.report.html import figure, line_swatch
+from plait.report.html import figure, line_swatch, sentence
 from plait.report.outputs import OutputPicture
 from plait.report.page_calls import (
     call_time_section,
@@ -216,7 +216,7 @@ def _findings(analysis: Analysis) -> str:
         found.append(analysis.gains.sentence)
     if not found:
         return ""
-    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in found)
+    items = "".join(f"<li>{sentence(text)}</li>" for text in found)
     return f'<div class="findings"><h2>More about where the time went</h2><ul>{items}</ul></div>'
 
 

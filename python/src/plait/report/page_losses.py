@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from html import escape
 
 from plait._units import format_share
@@ -17,8 +16,8 @@ from plait.measures.loss_sentences import (
 from plait.measures.losses import Loss, Losses
 from plait.plots import palette
 from plait.report.analysis import Analysis
+from plait.report.html import sentence
 
-_CODE = re.compile("`([^`]+)`")
 _RULE = (
     "Shares are of {threads}; every moment of a thread counts for one loss at most. Gains are estimated "
     "with care, each for this loss mended alone."
@@ -48,7 +47,7 @@ def _item(analysis: Analysis, losses: Losses, loss: Loss, colour: str) -> str:
     gain = escape(text.gain)
     if is_gain_known(losses, loss):
         gain = f"<b>{gain}</b>"
-    remedy = _CODE.sub(r"<code>\1</code>", escape(text.remedy))
+    remedy = sentence(text.remedy)
     where = f"<p>{escape(text.where)}</p>" if text.where else ""
     return (
         f'<li style="border-color:{colour}"><b class="share">'

@@ -22,6 +22,9 @@ constexpr Otf2Enum paradigm_mpi = 4;
 constexpr Otf2Enum group_of_locations = 4;
 constexpr Otf2Enum group_of_communicator = 5;
 constexpr Otf2Enum absolute_point = 17;
+constexpr Otf2Enum relative_last = 34;
+constexpr Otf2Enum paradigm_sampling = 21;
+constexpr Otf2Enum by_time = 0;
 constexpr Otf2Enum real = 10;
 constexpr Otf2Enum decimal = 1;
 constexpr Otf2Enum asynchronous = 2;
@@ -63,6 +66,9 @@ constexpr Otf2Time unknown_time = ~Otf2Time{0};
 
 Otf2Enum role_of(const Names::Name& name) {
   using trace::CallClass;
+  if (name.kind == Names::Kind::code) {
+    return role_function;
+  }
   if (name.kind != Names::Kind::function) {
     return name.kind == Names::Kind::task ? role_task : role_code;
   }
@@ -109,6 +115,7 @@ Otf2Status Otf2DefinitionWriter::write(const Otf2Referred& referred, const trace
   write_regions(referred.regions);
   write_communicators(referred, ranks);
   write_metrics(referred.metrics);
+  write_contexts(referred);
   return status_;
 }
 
@@ -141,7 +148,9 @@ void Otf2DefinitionWriter::write_locations(const Otf2Referred& referred, const t
 void Otf2DefinitionWriter::write_regions(const Names& names) {
   for (Otf2Reference number = 0; number < names.size(); ++number) {
     const Names::Name& name = names[number];
-    const Otf2Enum paradigm = name.kind == Names::Kind::function ? paradigm_mpi : paradigm_user;
+    const Otf2Enum paradigm = name.kind == Names::Kind::function ? paradigm_mpi
+                              : name.kind == Names::Kind::code   ? paradigm_sampling
+                                                                 : paradigm_user;
     const Otf2Reference text = string(name.text);
     check(otf2_.region(out_, number, text, text, string(""), role_of(name), paradigm, 0, string(""), 0, 0));
   }
@@ -177,8 +186,26 @@ void Otf2DefinitionWriter::write_communicator(const std::string& name,
 void Otf2DefinitionWriter::write_metrics(const Names& names) {
   for (Otf2Reference number = 0; number < names.size(); ++number) {
     const Otf2Reference text = string(names[number].text);
-    check(otf2_.metric_member(out_, number, text, string(""), other, absolute_point, real, decimal, 0, string("#")));
+    const Otf2Enum mode = names[number].kind == Names::Kind::count ? relative_last : absolute_point;
+    check(otf2_.metric_member(out_, number, text, string(""), other, mode, real, decimal, 0, string("#")));
     check(otf2_.metric_class(out_, number, 1, &number, asynchronous, other));
+  }
+}
+
+void Otf2DefinitionWriter::write_contexts(const Otf2Referred& referred) {
+  constexpr std::int64_t nanoseconds_exponent = -9;
+  if (referred.interval_ns) {
+    check(otf2_.interrupt_generator(out_,
+                                    otf2_interrupts,
+                                    string("processor time"),
+                                    by_time,
+                                    decimal,
+                                    nanoseconds_exponent,
+                                    *referred.interval_ns));
+  }
+  for (Otf2Reference number = 0; number < referred.contexts.size(); ++number) {
+    const PathTree::Node& node = referred.contexts[number];
+    check(otf2_.calling_context(out_, number, node.function, otf2_nothing, node.caller));
   }
 }
 

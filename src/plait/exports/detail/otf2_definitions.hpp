@@ -11,6 +11,7 @@
 
 #include "plait/exports/detail/otf2_library.hpp"
 #include "plait/exports/names.hpp"
+#include "plait/exports/samples.hpp"
 #include "plait/trace/meta.hpp"
 
 namespace plait::exports::detail {
@@ -33,6 +34,8 @@ struct Otf2Referred {
 
   Names regions;
   Names metrics;
+  std::vector<PathTree::Node> contexts;                  ///< Calling contexts of samples.
+  std::optional<std::uint64_t> interval_ns;              ///< The shortest between samples; nothing without samples.
   std::vector<Location> locations;                       ///< By number.
   std::map<std::uint32_t, Otf2Location> main_locations;  ///< Of ranks: whose number in MPI it has.
   std::map<std::uint32_t, Communicator> communicators;   ///< By number in the run; without that of all ranks.
@@ -42,6 +45,9 @@ struct Otf2Referred {
 
 /// That of all ranks.
 inline constexpr Otf2Reference otf2_world = 0;
+/// What samples are taken by.
+inline constexpr Otf2Reference otf2_interrupts = 0;
+static_assert(PathTree::none == otf2_nothing, "the outermost function has no caller in both");
 
 /// Writes the definitions of a run. Each rank has a main location.
 class Otf2DefinitionWriter {
@@ -59,6 +65,7 @@ class Otf2DefinitionWriter {
   void write_communicators(const Otf2Referred& definitions, std::uint32_t ranks);
   void write_communicator(const std::string& name, const Otf2Referred::Communicator& communicator, std::uint32_t ranks);
   void write_metrics(const Names& names);
+  void write_contexts(const Otf2Referred& referred);
 
   const Otf2Functions& otf2_;
   Otf2GlobalDefinitions* out_;

@@ -55,6 +55,7 @@ void find_event_functions(void* handle, Otf2Functions& functions) {
   find(handle, "EvtWriter_NonBlockingCollectiveRequest", functions.collective_begun);
   find(handle, "EvtWriter_NonBlockingCollectiveComplete", functions.collective_complete);
   find(handle, "EvtWriter_Metric", functions.metric);
+  find(handle, "EvtWriter_CallingContextSample", functions.sample);
 }
 
 void find_definition_functions(void* handle, Otf2Functions& functions) {
@@ -68,6 +69,8 @@ void find_definition_functions(void* handle, Otf2Functions& functions) {
   find(handle, "GlobalDefWriter_WriteComm", functions.communicator);
   find(handle, "GlobalDefWriter_WriteMetricMember", functions.metric_member);
   find(handle, "GlobalDefWriter_WriteMetricClass", functions.metric_class);
+  find(handle, "GlobalDefWriter_WriteCallingContext", functions.calling_context);
+  find(handle, "GlobalDefWriter_WriteInterruptGenerator", functions.interrupt_generator);
 }
 
 }  // namespace

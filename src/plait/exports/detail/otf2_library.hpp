@@ -97,6 +97,8 @@ struct Otf2Functions {
   /// `values`: each 8 bytes.
   Otf2Function<Otf2Status(Otf2Events*, void*, Otf2Time, Otf2Reference, std::uint8_t, const Otf2Enum*, const double*)>
       metric;
+  /// A sample: calling context, how many callers returned since the one before, interrupt generator.
+  Otf2Function<Otf2Status(Otf2Events*, void*, Otf2Time, Otf2Reference, std::uint32_t, Otf2Reference)> sample;
   // Definitions; the second argument is the number of what is defined.
   Otf2Function<Otf2Status(Otf2GlobalDefinitions*, std::uint64_t, Otf2Time, std::uint64_t, std::uint64_t)> clock;
   Otf2Function<Otf2Status(Otf2GlobalDefinitions*, Otf2Reference, const char*)> string;
@@ -144,6 +146,12 @@ struct Otf2Functions {
   Otf2Function<Otf2Status(
       Otf2GlobalDefinitions*, Otf2Reference, std::uint8_t, const Otf2Reference*, Otf2Enum, Otf2Enum)>
       metric_class;
+  /// Region, place in the source, calling context of the caller.
+  Otf2Function<Otf2Status(Otf2GlobalDefinitions*, Otf2Reference, Otf2Reference, Otf2Reference, Otf2Reference)>
+      calling_context;
+  Otf2Function<Otf2Status(
+      Otf2GlobalDefinitions*, Otf2Reference, Otf2Reference, Otf2Enum, Otf2Enum, std::int64_t, std::uint64_t)>
+      interrupt_generator;
 };
 
 /// The loaded library, which stays loaded as long as this exists.

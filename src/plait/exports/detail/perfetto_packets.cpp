@@ -5,6 +5,8 @@ namespace plait::exports::detail {
 namespace {
 
 constexpr std::uint64_t sequence = 1;
+/// Whose packets refer to interned call paths.
+constexpr std::uint64_t samples_sequence = 2;
 constexpr std::uint64_t state_cleared = 1;
 constexpr std::uint64_t state_needed = 2;
 constexpr std::uint64_t slice_begin = 1;
@@ -21,7 +23,9 @@ constexpr std::uint32_t sequence = 10;
 constexpr std::uint32_t track_event = 11;
 constexpr std::uint32_t interned_data = 12;
 constexpr std::uint32_t sequence_flags = 13;
+constexpr std::uint32_t defaults = 59;
 constexpr std::uint32_t track_descriptor = 60;
+constexpr std::uint32_t perf_sample = 66;
 }  // namespace packet_field
 namespace event_field {
 constexpr std::uint32_t annotations = 4;
@@ -41,7 +45,18 @@ namespace interned_field {
 constexpr std::uint32_t event_names = 2;
 constexpr std::uint32_t annotation_names = 3;
 constexpr std::uint32_t annotation_texts = 29;
+constexpr std::uint32_t functions = 5;
+constexpr std::uint32_t frames = 6;
+constexpr std::uint32_t callstacks = 7;
+constexpr std::uint32_t mapping_paths = 17;
+constexpr std::uint32_t mappings = 19;
 }  // namespace interned_field
+namespace sample_field {
+constexpr std::uint32_t pid = 2;
+constexpr std::uint32_t tid = 3;
+constexpr std::uint32_t path = 4;
+constexpr std::uint32_t interval = 6;
+}  // namespace sample_field
 namespace descriptor_field {
 constexpr std::uint32_t track = 1;
 constexpr std::uint32_t name = 2;
@@ -185,6 +200,80 @@ void PerfettoPackets::intern_name(std::uint32_t name, std::string_view text) {
 
 void PerfettoPackets::intern_site(std::uint32_t site, std::string_view text) {
   intern_once(sites_, interned_field::annotation_texts, site, text);
+}
+
+template <class Fill>
+void PerfettoPackets::intern_of_samples(Fill&& fill) {
+  packet([&] {
+    out_.number(packet_field::sequence, samples_sequence);
+    out_.number(packet_field::sequence_flags, state_needed);
+    out_.message(packet_field::interned_data, fill);
+  });
+}
+
+/// Samples are by processor time; all functions are of one program.
+void PerfettoPackets::begin_samples(std::uint64_t interval_ns) {
+  constexpr std::uint64_t cpu_clock = 1;
+  packet([&] {
+    out_.number(packet_field::sequence, samples_sequence);
+    out_.number(packet_field::sequence_flags, state_cleared);
+    out_.message(packet_field::defaults, [&] {
+      out_.message(12, [&] {  // of samples
+        out_.message(1, [&] {
+          out_.number(1, interval_ns);
+          out_.number(4, cpu_clock);
+        });
+      });
+    });
+    out_.message(packet_field::interned_data, [&] {
+      out_.message(interned_field::mapping_paths, [&] {
+        out_.number(1, 1);
+        out_.text(2, "program");
+      });
+      out_.message(interned_field::mappings, [&] {
+        out_.number(1, 1);
+        out_.number(7, 1);
+      });
+    });
+  });
+}
+
+void PerfettoPackets::intern_function(std::uint32_t function, std::string_view text) {
+  if (note(functions_, function)) {
+    intern_of_samples([&] {
+      intern(interned_field::functions, function, text);
+      out_.message(interned_field::frames, [&] {
+        out_.number(1, interned(function));
+        out_.number(2, interned(function));
+        out_.number(3, 1);
+      });
+    });
+  }
+}
+
+void PerfettoPackets::intern_path(std::uint32_t path, std::span<const std::uint32_t> functions) {
+  intern_of_samples([&] {
+    out_.message(interned_field::callstacks, [&] {
+      out_.number(1, interned(path));
+      for (const std::uint32_t function : functions) {
+        out_.number(2, interned(function));
+      }
+    });
+  });
+}
+
+void PerfettoPackets::sample(const SampleOfThread& sample) {
+  packet([&] {
+    out_.number(packet_field::timestamp, sample.time);
+    out_.number(packet_field::sequence, samples_sequence);
+    out_.number(packet_field::sequence_flags, state_needed);
+    out_.message<2>(packet_field::perf_sample, [&] {
+      out_.number(sample_field::pid, sample.pid);
+      out_.number(sample_field::tid, sample.tid);
+      out_.number(sample_field::path, interned(sample.path));
+      out_.number(sample_field::interval, sample.interval_ns);
+    });
+  });
 }
 
 void PerfettoPackets::begin(const SliceBegin& slice) {

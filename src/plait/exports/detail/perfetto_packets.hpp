@@ -45,6 +45,15 @@ struct SliceBegin {
   std::span<const std::uint64_t> flows_ended;  ///< That arrive at it.
 };
 
+/// A sample of a thread, with an interned call path.
+struct SampleOfThread {
+  std::uint64_t time = 0;
+  std::uint32_t pid = 0;
+  std::uint32_t tid = 0;
+  std::uint64_t interval_ns = 0;
+  std::uint32_t path = 0;
+};
+
 /// The packets of a Perfetto trace, in a file. Names are interned: each text is written once. Numbers of fields:
 /// protos/perfetto/trace/perfetto_trace.proto of https://github.com/google/perfetto.
 class PerfettoPackets {
@@ -62,6 +71,13 @@ class PerfettoPackets {
   [[nodiscard]] bool has_name(std::uint32_t name) const noexcept { return name < names_.size() && names_[name]; }
   [[nodiscard]] bool has_site(std::uint32_t site) const noexcept { return site < sites_.size() && sites_[site]; }
 
+  /// Writes a function's name, unless it was written before; and the functions of a call path, the outermost first.
+  void intern_function(std::uint32_t function, std::string_view text);
+  void intern_path(std::uint32_t path, std::span<const std::uint32_t> functions);
+  void sample(const SampleOfThread& sample);
+  /// Before the first of them: the usual interval between samples, and that they are by processor time.
+  void begin_samples(std::uint64_t interval_ns);
+
   void begin(const SliceBegin& slice);
   void end(std::uint64_t track, std::uint64_t time);
   void count(std::uint64_t track, std::uint64_t time, double value);
@@ -78,6 +94,8 @@ class PerfettoPackets {
   void describe(std::uint64_t track, std::uint64_t parent, Fill&& fill);
   void intern(std::uint32_t field, std::uint32_t number, std::string_view text);
   void intern_once(std::vector<bool>& written, std::uint32_t field, std::uint32_t number, std::string_view text);
+  template <class Fill>
+  void intern_of_samples(Fill&& fill);
   void flush();
 
   ProtobufWriter out_;
@@ -87,6 +105,7 @@ class PerfettoPackets {
   std::uint64_t packets_ = 0;
   std::vector<bool> names_;
   std::vector<bool> sites_;
+  std::vector<bool> functions_;
 };
 
 }  // namespace plait::exports::detail

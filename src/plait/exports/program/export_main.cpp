@@ -30,21 +30,23 @@ struct Arguments {
   std::string labels;
 };
 
-SiteLabels read_labels(const std::string& file) {
-  SiteLabels labels;
+/// An object with `label` and `path`, a list of functions, for each place.
+SiteTexts read_texts(const std::string& file) {
+  SiteTexts texts;
   if (!file.empty()) {
     std::ifstream in{file};
     const auto told = nlohmann::json::parse(in, nullptr, false);
     if (!told.is_object()) {
-      throw Error{ErrorCode::bad_input, fmt::format("{}: is no JSON object of texts", file)};
+      throw Error{ErrorCode::bad_input, fmt::format("{}: is no JSON object of labels and paths", file)};
     }
     for (const auto& [place, text] : told.items()) {
-      if (text.is_string()) {
-        labels.emplace(place, text.get<std::string>());
+      if (text.contains("label") && text.contains("path")) {
+        texts.labels.emplace(place, text["label"].get<std::string>());
+        texts.paths.emplace(place, text["path"].get<std::vector<std::string>>());
       }
     }
   }
-  return labels;
+  return texts;
 }
 
 /// Prints how far it is, for the program that started this one.
@@ -56,7 +58,7 @@ void report_progress(const RankOfRun& rank, std::uint64_t events) {
 void run(const Arguments& arguments) {
   RunFiles files{arguments.folder};
   if (!arguments.perfetto.empty()) {
-    PerfettoFile file{arguments.perfetto, read_labels(arguments.labels)};
+    PerfettoFile file{arguments.perfetto, read_texts(arguments.labels)};
     files.for_each_rank([&](const RankOfRun& rank) {
       file.add(rank);
       report_progress(rank, file.packet_count());
@@ -64,7 +66,7 @@ void run(const Arguments& arguments) {
     file.complete();
   }
   if (!arguments.otf2.empty()) {
-    Otf2Archive archive{arguments.otf2, arguments.library, files.meta()};
+    Otf2Archive archive{arguments.otf2, arguments.library, files.meta(), read_texts(arguments.labels)};
     files.for_each_rank([&](const RankOfRun& rank) {
       archive.add(rank);
       report_progress(rank, archive.event_count());
@@ -91,8 +93,7 @@ int main(int argc, char** argv) {
   CLI::Option* const otf2 =
       app.add_option("--otf2", arguments.otf2, "Write it to this folder, as an OTF2 archive")->excludes(perfetto);
   app.add_option("--otf2-library", arguments.library, "The shared library of OTF2 3 [libotf2.so]")->needs(otf2);
-  app.add_option("--labels", arguments.labels, "JSON object: texts for the places of calls in the program")
-      ->needs(perfetto);
+  app.add_option("--labels", arguments.labels, "JSON object: label and path of the places in the program");
   if (const auto status = plait::end_after_parsing<CLI::ParseError>(app, argc, argv)) {
     return *status;
   }

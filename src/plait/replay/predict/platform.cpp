@@ -253,7 +253,8 @@ Platform platform_of(const json& object, const std::string& where) {
     section.fail("\"progress\" is \"background\": \"progress_every_ns\" must be above 0");
   }
   platform.between_hosts = costs_of(section.section("between_hosts"));
-  platform.within_host = section.has("within_host") ? costs_of(section.section("within_host")) : platform.between_hosts;
+  platform.has_within_host = section.has("within_host");
+  platform.within_host = platform.has_within_host ? costs_of(section.section("within_host")) : platform.between_hosts;
   if (section.has("spread")) {
     platform.spread = spread_of(section.section("spread"));
   }

@@ -115,6 +115,7 @@ struct Platform {
   double progress_every_ns = 0;
   LinkCosts between_hosts;
   LinkCosts within_host;
+  bool has_within_host = false;  ///< The file gives them; else they are as those between hosts.
   TopologySettings topology;
   std::optional<Spread> spread;  ///< Nothing: not known.
 

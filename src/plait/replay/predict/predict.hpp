@@ -35,11 +35,20 @@ struct PredictOptions {
   ComputingTimes computing = ComputingTimes::alone;
 };
 
+/// The eager messages of a rank that arrived before their receives, and took memory of the MPI library until then.
+struct Unexpected {
+  std::uint32_t count_max = 0;  ///< At one time.
+  std::uint64_t bytes_max = 0;  ///< At one time.
+  std::uint64_t copied = 0;     ///< In all: each is copied once more.
+  std::uint64_t copied_bytes = 0;
+};
+
 /// The times of a rank, summed over its streams.
 struct RankTimes {
   nanoseconds end{};  ///< End of its last operation.
   nanoseconds compute{};
   nanoseconds wait{};  ///< In waits.
+  Unexpected unexpected;
 };
 
 /// The times of an operation since the beginning; `unknown` if they do not apply.

@@ -10,6 +10,7 @@
 
 #include "plait/replay/change.hpp"
 #include "plait/replay/detail/description.hpp"
+#include "plait/replay/enlarge.hpp"
 #include "plait/replay/fold.hpp"
 
 namespace plait::replay {
@@ -32,8 +33,55 @@ void scale(std::vector<ByteTime>& curve, double factor) {
   std::ranges::for_each(curve, [factor](ByteTime& time) { time.time_ns *= factor; });
 }
 
+/// The grid of the ranks, found once.
+const RankGrid& grid_of(Scenario& scenario) {
+  if (!scenario.grid) {
+    scenario.grid = find_grid(*scenario.schedule, scenario.grid_choice).value();
+  }
+  return *scenario.grid;
+}
+
+void grow(Scenario& scenario, const Growth& growth) {
+  const RankGrid& grid = grid_of(scenario);
+  Growth by = growth;
+  by.dimension = scenario.dimension;
+  scenario.schedule = std::make_shared<const Schedule>(enlarge(*scenario.schedule, grid, by).value());
+  scenario.grid = enlarged(grid, by.replicas);
+}
+
+/// Joins copies of the ranks at their edges. An exchange that fits no grid is copied without: its copies do not meet.
+void tile_ranks(Scenario& scenario, const WhatIf& by) {
+  const auto copies = static_cast<std::uint32_t>(by.value);
+  if (!scenario.grid && scenario.grid_choice.sizes.empty()) {
+    if (auto found = find_grid(*scenario.schedule, scenario.grid_choice); !found) {
+      Schedule apart = tile(*scenario.schedule, copies).value();
+      apart.notices.emplace_back(found.error().what());
+      scenario.schedule = std::make_shared<const Schedule>(std::move(apart));
+      return;
+    }
+  }
+  const RankGrid& grid = grid_of(scenario);
+  grow(scenario, {.replicas = by.copies.empty() ? copies_along(grid, copies).value() : by.copies});
+}
+
+void change_ranks(Scenario& scenario, const WhatIf& by) {
+  const auto before = static_cast<std::uint32_t>(scenario.schedule->ranks.size());
+  const auto ranks = static_cast<std::uint32_t>(by.value);
+  if (before == 0 || ranks % before != 0) {
+    throw Error{
+        ErrorCode::bad_argument,
+        fmt::format("--ranks {}: the exchange of {} ranks can be cut finer only, to a multiple of {}; for fewer, "
+                    "record fewer",
+                    ranks,
+                    before,
+                    before)};
+  }
+  const double finer = by.value / before;
+  grow(scenario, {.replicas = copies_along(grid_of(scenario), ranks / before).value(), .volume = 1 / finer});
+}
+
 /// By `WhatIf::Kind`.
-const std::array<Change, 10> changes{{
+const std::array<Change, 12> changes{{
     {"latency x{:g}",
      [](Scenario& scenario, const WhatIf& by) {
        for_all_costs(scenario.platform, [&](LinkCosts& costs) { costs.latency_ns *= by.value; });
@@ -88,11 +136,9 @@ const std::array<Change, 10> changes{{
        }
        scenario.platform.cores_per_host = static_cast<std::uint32_t>(by.value);
      }},
-    {"{:.0f} times the ranks",
-     [](Scenario& scenario, const WhatIf& by) {
-       scenario.schedule =
-           std::make_shared<const Schedule>(tile(*scenario.schedule, static_cast<std::uint32_t>(by.value)).value());
-     }},
+    {"{:.0f} times the ranks", tile_ranks},
+    {"cut finer, for {:.0f} ranks", change_ranks},
+    {"a problem x{:g}", [](Scenario& scenario, const WhatIf& by) { grow(scenario, {.volume = by.value}); }},
     {"{:.0f} ranks a host",
      [](Scenario& scenario, const WhatIf& by) {
        scenario.platform.ranks_per_host = static_cast<std::uint32_t>(by.value);
@@ -138,6 +184,21 @@ Result<std::uint64_t> parse_bytes(const std::string& text) {
     return *bytes;
   }
   return Error{ErrorCode::bad_argument, fmt::format("\"{}\" is not a size: write 4096, 64KiB or 1MB", text)};
+}
+
+Result<WhatIf> parse_tile(const std::string& text) {
+  auto copies = parse_grid(text);
+  if (!copies || copies.value().sizes.empty() || copies.value().is_periodic) {
+    return Error{ErrorCode::bad_argument, fmt::format("\"{}\" is not a number of copies: write 8, or 4x2", text)};
+  }
+  WhatIf what_if{.kind = WhatIf::Kind::tile, .value = 1};
+  for (const std::uint32_t size : copies.value().sizes) {
+    what_if.value *= size;
+  }
+  if (copies.value().sizes.size() > 1) {
+    what_if.copies = copies.value().sizes;
+  }
+  return what_if;
 }
 
 Result<WhatIf> parse_progress(const std::string& text) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -24,6 +25,7 @@
 #include "plait/replay/predict/predict.hpp"
 #include "plait/replay/predict/prediction_run.hpp"
 #include "plait/replay/predict/uncertainty.hpp"
+#include "plait/replay/predict/unmeasured.hpp"
 #include "plait/replay/predict/what_if.hpp"
 #include "plait/replay/program/predict_tasks.hpp"
 #include "plait/replay/program/text.hpp"
@@ -43,6 +45,8 @@ struct Options {
   std::string recorded_on;
   std::string output;
   bool is_exchange = false;
+  std::string grid;              ///< Of the ranks; empty: found.
+  std::uint32_t dimension = 0;   ///< Of the problem; 0: of the grid.
   program::TaskQuestions asked;  ///< What exchanges and tasks have in common, and what only tasks have.
 };
 
@@ -129,6 +133,50 @@ std::string uncertainty_in_words(std::optional<nanoseconds> off) {
                "with it.";
 }
 
+/// The ranks with the most bytes of unexpected messages at one time, the largest first.
+std::string unexpected_in_words(const Prediction& prediction) {
+  constexpr std::size_t ranks_max = 8;
+  std::vector<std::pair<Unexpected, std::size_t>> ranks;
+  std::uint64_t copied = 0;
+  std::uint64_t bytes = 0;
+  for (std::size_t rank = 0; rank < prediction.ranks.size(); ++rank) {
+    const Unexpected& unexpected = prediction.ranks[rank].unexpected;
+    copied += unexpected.copied;
+    bytes += unexpected.copied_bytes;
+    if (unexpected.copied > 0) {
+      ranks.emplace_back(unexpected, rank);
+    }
+  }
+  if (ranks.empty()) {
+    return "No eager message arrives before its receive is posted.";
+  }
+  std::ranges::stable_sort(
+      ranks, std::greater<>{}, [](const auto& rank) { return std::pair{rank.first.bytes_max, rank.first.count_max}; });
+  std::string text = fmt::format("{} unexpected messages ({:.3f} MB) are copied once more; at most at one time on rank",
+                                 copied,
+                                 static_cast<double>(bytes) * 1e-6);
+  for (std::size_t i = 0; i < std::min(ranks.size(), ranks_max); ++i) {
+    text += fmt::format("{} {}: {} ({:.1f} kB)",
+                        i == 0 ? "" : ",",
+                        ranks[i].second,
+                        ranks[i].first.count_max,
+                        static_cast<double>(ranks[i].first.bytes_max) * 1e-3);
+  }
+  return text + (ranks.size() > ranks_max ? ", less on others." : ".");
+}
+
+/// By rank.
+nlohmann::json unexpected_to_json(const Prediction& prediction) {
+  auto found = nlohmann::json::array();
+  for (const RankTimes& rank : prediction.ranks) {
+    found.push_back({{"at_once", rank.unexpected.count_max},
+                     {"bytes_at_once", rank.unexpected.bytes_max},
+                     {"copied", rank.unexpected.copied},
+                     {"bytes_copied", rank.unexpected.copied_bytes}});
+  }
+  return found;
+}
+
 void print_agreement(const Agreement& agreement) {
   const auto quantiles = [](const char* name, const Quantiles<nanoseconds>& of) {
     fmt::print("  {:<10} p50 {:>12}   p90 {:>12}   p99 {:>12}\n",
@@ -201,7 +249,10 @@ void add_what_ifs(CLI::App& app, std::vector<WhatIf>& found) {
   factor("--overhead", WhatIf::Kind::overhead, "Overheads of messages at the processors times this factor");
   factor("--compute", WhatIf::Kind::compute, "Computing times times this factor; x0.25: on four times the cores");
   count("--cores", WhatIf::Kind::cores, "The tasks of a host on so many cores, perfectly balanced");
-  count("--tile", WhatIf::Kind::tile, "Copies of the ranks, each with its own neighbours");
+  add("--tile",
+      "Copies of the ranks, joined at their edges: 8, or 4x2 along each dimension",
+      [](const std::string& text) { return parse_tile(text).value(); });
+  factor("--scale", WhatIf::Kind::scale, "A problem so many times as large, on the same ranks");
   app.add_flag_callback(
          "--aggregate",
          [&found] { found.push_back({.kind = WhatIf::Kind::aggregate}); },
@@ -229,6 +280,11 @@ Scenario scenario_of(const Options& options, const std::optional<trace::RunTrace
   }
   scenario.schedule = std::make_shared<const Schedule>(std::move(schedule).value());
   scenario.options.tolerance = options.asked.tolerance;
+  scenario.grid_choice = options.grid.empty() ? GridChoice{} : parse_grid(options.grid).value();
+  scenario.dimension = options.dimension;
+  if (!run && options.grid.empty()) {
+    scenario.grid = synthetic_grid(options.synthetic).value();
+  }
   scenario.options.keeps_times = !options.output.empty() || !options.asked.against.empty();
   return scenario;
 }
@@ -241,11 +297,18 @@ Agreement agreement_with(const std::string& folder, const Scenario& scenario, co
   return agreement;
 }
 
+/// Prints the notices from a number on.
+void print_notices(const std::vector<std::string>& notices, std::size_t from = 0) {
+  for (std::size_t i = from; i < notices.size(); ++i) {
+    fmt::print(stderr, "plait predict: {}\n", notices[i]);
+  }
+}
+
 void predict_exchange(const Options& options, const std::optional<trace::RunTrace>& log) {
   const Scenario scenario = scenario_of(options, log);
-  for (const std::string& notice : scenario.schedule->notices) {
-    fmt::print(stderr, "plait predict: {}\n", notice);
-  }
+  const std::size_t notices = scenario.schedule->notices.size();
+  print_notices(scenario.schedule->notices);
+  print_notices(unmeasured(*scenario.schedule, scenario.platform));
   const bool has_log = options.synthetic.empty();
   std::vector<Line> lines;
   if (has_log) {
@@ -267,6 +330,7 @@ void predict_exchange(const Options& options, const std::optional<trace::RunTrac
   }
   for (const WhatIf& what_if : options.asked.what_ifs) {
     last = with(scenario, {what_if}).value();
+    print_notices(last.schedule->notices, notices);
     prediction = run(last);
     lines.push_back(line_of(what_if.name(), prediction));
   }
@@ -277,15 +341,14 @@ void predict_exchange(const Options& options, const std::optional<trace::RunTrac
   }
   print_table(lines, base);
   const std::optional<nanoseconds> off = uncertainty(scenario, lines[base].total);
-  fmt::print("{}\n", uncertainty_in_words(off));
-  for (const std::string& notice : prediction.notices) {
-    fmt::print(stderr, "plait predict: {}\n", notice);
-  }
+  fmt::print("{}\n{}\n", uncertainty_in_words(off), unexpected_in_words(prediction));
+  print_notices(prediction.notices);
   nlohmann::json result{
       {"platform", scenario.platform.name}, {"model", options.asked.model}, {"lines", nlohmann::json::array()}};
   for (const Line& line : lines) {
     result["lines"].push_back(to_json(line));
   }
+  result["unexpected"] = unexpected_to_json(prediction);
   if (off) {
     result["uncertainty_ns"] = off->count();
   }
@@ -322,16 +385,19 @@ void predict_all(const Options& options) {
     program::predict_task_run(*run, asked);
     return;
   }
-  if (!asked.workers.empty() || !asked.ranks.empty() || !asked.faster.empty() || !asked.times_of.empty() ||
-      asked.has_all_gains) {
+  if (!asked.workers.empty() || !asked.faster.empty() || !asked.times_of.empty() || asked.has_all_gains) {
     throw Error{ErrorCode::bad_argument,
-                "--workers, --ranks, --faster, --times-of and --what-if are of runs with tasks, and this one has none: "
+                "--workers, --faster, --times-of and --what-if are of runs with tasks, and this one has none: "
                 "record a program of plait with `plait run`"};
   }
   if (asked.platform.empty()) {
     throw Error{ErrorCode::bad_argument, "--platform is missing: the machine to predict for"};
   }
-  predict_exchange(options, run);
+  Options of_exchange = options;
+  for (const std::uint32_t ranks : asked.ranks) {
+    of_exchange.asked.what_ifs.push_back({.kind = WhatIf::Kind::ranks, .value = static_cast<double>(ranks)});
+  }
+  predict_exchange(of_exchange, run);
 }
 
 }  // namespace
@@ -358,6 +424,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("-o,--output", options.output, "Write the prediction (with all changes) as a run folder");
   app.add_option("--against", options.asked.against, "Compare with this recorded or replayed run");
+  app.add_option("--grid", options.grid, "The ranks of an exchange: 4x2, 4x2:periodic, 4x2:open, or all");
+  app.add_option("--dimension", options.dimension, "Of the problem of --ranks and --scale")->check(CLI::Range(1, 9));
   app.add_flag("--exchange", options.is_exchange, "Of a run with tasks: only its messages, at logged times");
   constexpr const char* of_tasks = "Of runs with tasks (each may be given several times)";
   const auto counts = CLI::Range(1, 1'000'000);
@@ -365,7 +433,9 @@ int main(int argc, char** argv) {
       ->check(counts)
       ->allow_extra_args(false)
       ->group(of_tasks);
-  app.add_option("-n,--ranks", options.asked.ranks, "Ranks: the tasks of neighbouring ones on one")
+  app.add_option("-n,--ranks",
+                 options.asked.ranks,
+                 "Ranks: the tasks of neighbouring ones on one; of exchanges, the same problem cut finer")
       ->check(counts)
       ->allow_extra_args(false)
       ->group(of_tasks);

@@ -70,6 +70,8 @@ void apply(Question& question, const WhatIf& what_if) {
     case WhatIf::Kind::cores:
     case WhatIf::Kind::aggregate:
     case WhatIf::Kind::tile:
+    case WhatIf::Kind::ranks:
+    case WhatIf::Kind::scale:
       throw Error{
           ErrorCode::bad_argument,
           fmt::format("'{}' is of exchanges, and this run has tasks: use --workers and --ranks, or --exchange to "

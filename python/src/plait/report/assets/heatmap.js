@@ -186,7 +186,7 @@ plait.loadMatrix = async function (shown) {
 plait.BalancePanel = class extends plait.Panel {
   constructor(figure, view, shares) {
     const info = plait.data.balance, row = Math.max(2, Math.min(20, Math.floor(360 / info.rows)));
-    super(figure, view, row * info.rows + 60, { left: 128, top: 8 });
+    super(figure, view, row * info.rows + 78, { left: 128, top: 8, bottom: 58 });
     this.info = info; this.shares = shares; this.row = row;
     this.describe("share of time that each rank was " + info.name + ", over time");
   }
@@ -202,7 +202,7 @@ plait.BalancePanel = class extends plait.Panel {
     ctx.fillStyle = plait.ink; ctx.textAlign = "right"; ctx.textBaseline = "middle";
     for (const t of plait.rankTicks(0, rows, height, 14)) ctx.fillText("rank " + this.info.ranks[t * each], this.left - 8, this.top + (t + 0.5) * this.row);
     this.timeAxis();
-    const width = 120, x = this.right - width - 36, y = this.bottom + 27;
+    const width = 120, x = this.right - width - 36, y = this.bottom + 46; // below the axis, whose words may be long
     for (let k = 0; k < width; k++) { const [r, g, b] = plait.heat(stops, k / width); ctx.fillStyle = "rgb(" + r + "," + g + "," + b + ")"; ctx.fillRect(x + k, y, 1.5, 8); }
     ctx.fillStyle = plait.soft; ctx.textBaseline = "middle"; ctx.textAlign = "right"; ctx.fillText("0 %", x - 6, y + 4);
     ctx.textAlign = "left"; ctx.fillText("100 %", x + width + 4, y + 4);

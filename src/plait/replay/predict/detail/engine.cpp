@@ -498,6 +498,9 @@ Prediction Engine::result() {
   prediction.messages = messages_.message_count();
   prediction.bytes = messages_.byte_count();
   prediction.ranks.resize(ranks_.size());
+  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+    prediction.ranks[rank].unexpected = messages_.unexpected_of(rank);
+  }
   for (const StreamState& stream : streams_) {
     RankTimes& times = prediction.ranks[stream.rank];
     times.end = std::max(times.end, in_ns(stream.now));

@@ -10,7 +10,12 @@ MessageProtocol::MessageProtocol(const Machine& machine,
                                  const PredictOptions& options,
                                  EventQueue& events,
                                  MessageUser& user)
-    : machine_{machine}, events_{events}, user_{user}, posted_(machine.ranks), unexpected_(machine.ranks) {
+    : machine_{machine},
+      events_{events},
+      user_{user},
+      posted_(machine.ranks),
+      unexpected_(machine.ranks),
+      kept_(machine.ranks) {
   const NetworkParts parts{machine, messages_, events_, *this, options.tolerance};
   network_ = options.model == Model::points ? make_point_network(parts) : make_flow_network(parts);
 }
@@ -112,6 +117,9 @@ void MessageProtocol::delivered(std::uint32_t message, Time at) {
 void MessageProtocol::hand_over(std::uint32_t message, Time at) {
   const Message& sent = messages_[message];
   if (at < sent.time) {  // before its receive: the unexpected message is copied now
+    if (sent.is_eager) {
+      kept_[sent.destination].push_back({at, sent.time, sent.bytes});
+    }
     at = sent.time + (sent.is_eager ? machine_.copying(sent.bytes) : 0);
   }
   at += sent.searched > 0 ? machine_.searching(sent.searched) : 0;
@@ -119,6 +127,28 @@ void MessageProtocol::hand_over(std::uint32_t message, Time at) {
   const Time cost = costs(sent).receiving(sent.bytes);
   messages_.release(message);
   user_.complete(operation, at, cost);
+}
+
+Unexpected MessageProtocol::unexpected_of(std::uint32_t rank) const {
+  Unexpected found;
+  std::vector<std::pair<Time, std::int64_t>> changes;  // what leaves comes before what arrives at the same time
+  for (const UnexpectedMessage& message : kept_[rank]) {
+    const auto bytes = static_cast<std::int64_t>(message.bytes) + 1;  // so that empty ones count, too
+    changes.emplace_back(message.from, bytes);
+    changes.emplace_back(message.until, -bytes);
+    ++found.copied;
+    found.copied_bytes += message.bytes;
+  }
+  std::ranges::sort(changes);
+  std::int64_t bytes = 0;
+  std::int64_t count = 0;
+  for (const auto& [time, change] : changes) {
+    count += change > 0 ? 1 : -1;
+    bytes += change;
+    found.count_max = std::max(found.count_max, static_cast<std::uint32_t>(count));
+    found.bytes_max = std::max(found.bytes_max, static_cast<std::uint64_t>(bytes - count));
+  }
+  return found;
 }
 
 void MessageProtocol::progress(EventKind kind, std::uint32_t message, Time now) {

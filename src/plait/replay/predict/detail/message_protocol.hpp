@@ -60,6 +60,9 @@ class MessageProtocol {
   [[nodiscard]] std::uint64_t message_count() const noexcept { return message_count_; }
   [[nodiscard]] std::uint64_t byte_count() const noexcept { return byte_count_; }
 
+  /// The unexpected eager messages of a rank that were received. Cost: sorts them.
+  [[nodiscard]] Unexpected unexpected_of(std::uint32_t rank) const;
+
   /// The message is out of the sender's buffer; `at` may be in the future.
   void left(std::uint32_t message, Time at);
   /// The message is in the receiver's memory. Called after `left`.
@@ -69,6 +72,13 @@ class MessageProtocol {
   [[nodiscard]] const Costs& costs(const Message& message) const noexcept {
     return message.is_within_host ? machine_.within : machine_.between;
   }
+  /// An unexpected eager message, from its arrival to its receive.
+  struct UnexpectedMessage {
+    Time from = 0;
+    Time until = 0;
+    std::uint64_t bytes = 0;
+  };
+
   void answer(std::uint32_t message, Time now);
   /// Completes the receive of a message that was delivered at `at`.
   void hand_over(std::uint32_t message, Time at);
@@ -83,6 +93,7 @@ class MessageProtocol {
   std::unique_ptr<Network> network_;
   std::vector<std::uint32_t> posted_;      ///< Of each rank: receives without a message.
   std::vector<std::uint32_t> unexpected_;  ///< Of each rank: messages without a receive, at the time of their send.
+  std::vector<std::vector<UnexpectedMessage>> kept_;  ///< Of each rank.
   std::uint64_t message_count_ = 0;
   std::uint64_t byte_count_ = 0;
 };

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plait/replay/predict/platform.hpp"
+#include "plait/replay/schedule.hpp"
+
+namespace plait::replay {
+
+/// Sentences about messages for which a platform has no data: of ranks of one host without "within_host", and longer
+/// than the longest that was measured. Empty if there are none. Messages of collectives do not count.
+[[nodiscard]] std::vector<std::string> unmeasured(const Schedule& schedule, const Platform& platform);
+
+}  // namespace plait::replay
