@@ -12,6 +12,7 @@ import trace_writer as w
 from plait import PlaitError, read_run
 from plait import _events as events
 from plait.report.analysis import analyse
+from plait.report.lanes import make_lanes
 from plait.report.page import build_page
 from plait.report.payload import make_payload
 
@@ -288,7 +289,7 @@ def test_thousands_of_damaged_traces_end_in_tables_or_one_sentence(
             run = read_run(tmp_path)
             if seed % 20 == 0:
                 analysis = analyse(run, tmp_path, None)
-                build_page(analysis, make_payload(analysis), [])
+                build_page(analysis, make_payload(analysis, make_lanes(analysis.run)), [])
         except PlaitError as error:
             assert "\n" not in str(error)
 

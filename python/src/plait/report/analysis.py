@@ -130,7 +130,7 @@ class Analysis:
     @cached_property
     def run_path(self) -> pl.DataFrame:
         """Of a run with calls; else empty."""
-        return run_path(self.run, self.matched)
+        return run_path(self.run, self.matched, self.calls.causes)
 
     @cached_property
     def run_path_shares(self) -> pl.DataFrame:

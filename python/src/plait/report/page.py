@@ -183,8 +183,8 @@ def _notices(analysis: Analysis, payload: Payload) -> str:
     if payload.data["ranks_left_out"] > 0:
         notices.append(
             f"{format_count(payload.data['ranks_left_out'], 'rank')} have no lane of their own: the "
-            "lanes show the ranks that spent most and least in calls or tasks, and others evenly "
-            "spread; all numbers are of all ranks"
+            "lanes show the ranks that spent most and least in calls or tasks, and below them the means "
+            "of groups of neighbours; all numbers are of all ranks"
         )
     if payload.data["lanes_left_out"] > 0:
         notices.append(f"{payload.data['lanes_left_out']} lanes are left out")
