@@ -30,7 +30,7 @@ struct Profiled {
   SteadyClock clock;
   trace::Recorder recorder{
       clock, {.folder = folder.path(), .rank = Rank{0}, .rank_count = rank_count, .chunk_bytes = Profile::chunk_bytes}};
-  Profile profile{recorder, std::nullopt};
+  Profile profile{recorder, {}};
 
   [[nodiscard]] trace::RankTrace read() const { return trace::read_rank_trace(folder / "rank-0000.plt").value(); }
 };

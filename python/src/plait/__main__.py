@@ -31,6 +31,8 @@ from plait.cli import map as map_command
 from plait.cli.options import (
     JsonFile,
     LauncherLine,
+    Profile,
+    ProfileWindow,
     Quiet,
     Window,
     hushed,
@@ -38,6 +40,7 @@ from plait.cli.options import (
     parse_ranks,
     printed_into,
     ranks_option,
+    require_profile,
     results_in,
 )
 
@@ -124,6 +127,8 @@ def run(
         bool,
         typer.Option("--record-mpi", help="Also record the program's own MPI calls."),
     ] = False,
+    profile: Profile = False,
+    window: ProfileWindow = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print which settings were chosen at the start.")
     ] = False,
@@ -141,8 +146,11 @@ def run(
 
       plait run -n 2 --record-mpi build/release/apps/pic/plait-pic --steps 20     (MPI calls, too)
 
+      plait run -n 512 --profile --window 10s/1000s ./long_run     (sums, and all events at times)
+
       plait run -n 2 --no-trace ./my_program     (only start it)
     """
+    require_profile(profile, window)
     status = _load("run").run_program(
         _load("run").Job(
             program=program,
@@ -158,6 +166,8 @@ def run(
             verbose=verbose,
             quiet=quiet,
             record_mpi=record_mpi,
+            profile=profile,
+            window=window,
         )
     )
     raise typer.Exit(status)

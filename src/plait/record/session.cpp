@@ -137,10 +137,16 @@ trace::RecorderOptions recorder_options(const std::filesystem::path& folder,
                                         std::uint32_t rank,
                                         std::uint32_t rank_count) {
   trace::RecorderOptions options{.folder = folder, .rank = Rank{rank}, .rank_count = rank_count};
-  if (is_profile_wanted()) {
+  if (trace::ProfileOptions::from_environment()) {
     options.chunk_bytes = Profile::chunk_bytes;
   }
   return options;
+}
+
+/// Null if no profile is requested.
+std::unique_ptr<Profile> make_profile(trace::Recorder& recorder) {
+  const auto options = trace::ProfileOptions::from_environment();
+  return options ? std::make_unique<Profile>(recorder, *options) : nullptr;
 }
 
 const char* name_of_level(int level) {
@@ -198,7 +204,7 @@ Session::Session(std::filesystem::path folder, Mpi found, std::uint32_t rank, st
       communicators{mpi, recorder.thread(WorkerId{0}, "main")},
       sites{recorder, folder / fmt::format("sites-{:04}.tsv", rank), folder / fmt::format("modules-{:04}.tsv", rank)},
       folder_{std::move(folder)},
-      threads_{is_profile_wanted() ? std::make_unique<Profile>(recorder, wanted_windows()) : nullptr} {}
+      threads_{make_profile(recorder)} {}
 
 void Session::start() {
   const char* wanted = std::getenv("PLAIT_RECORD_FOLDER");
@@ -236,7 +242,7 @@ void Session::start() {
   if (any_failed == 0) {
     session->own_world_ = own_world;
     session->meta_ = describe_run(mpi, own_world, session->communicators);
-    if (is_profile_wanted()) {
+    if (trace::ProfileOptions::from_environment()) {
       session->meta_.options["profile"] = "on";
     }
     write_run(folder, session->meta_, session->communicators);
@@ -284,7 +290,7 @@ void Session::compare_clocks() {
     }
   }
   trace.clock(best);
-  if (Windows* const windows = thread().windows()) {
+  if (trace::Windows* const windows = thread().windows()) {
     windows->align(best.offset);
   }
 }

@@ -12,7 +12,7 @@ namespace plait::trace {
 /// Recorder and program have copies of this library that may differ, so this is an interface of C: `version` comes
 /// first, and nothing is removed within a version. No function throws. Threads: any.
 struct PreloadedRecorder {
-  static constexpr std::uint32_t version_here = 1;
+  static constexpr std::uint32_t version_here = 2;
   static constexpr const char* symbol = "plait_preloaded_recorder";
 
   std::uint32_t version;
@@ -36,6 +36,15 @@ struct PreloadedRecorder {
   bool (*hide_calls)(bool are_hidden);
   /// Adds an option of the runtime to meta.json.
   void (*note_option)(const char* name, const char* value);
+  /// Whether this is a profile: events are counted, and recorded one by one in windows only.
+  bool (*is_profile)();
+  /// Of a profile: whether there may be windows, and whether one is open at any time from `start` to `end`, both in
+  /// nanoseconds since the file's time 0.
+  bool (*has_windows)();
+  bool (*keeps)(std::int64_t start, std::int64_t end);
+  /// Of a profile: a region of the runtime begins or ends, and may open or close a window. `name`: its number.
+  void (*region_begins)(std::uint32_t name, std::int64_t now);
+  void (*region_ends)(std::uint32_t name, std::int64_t now);
 };
 
 /// The recorder that was preloaded into this process, if it has the version of this library; else null. Cost: a load

@@ -79,6 +79,7 @@ struct RankTrace : RankEvents {
   std::map<std::uint32_t, std::vector<std::uint32_t>> communicators;
   std::map<std::uint32_t, std::vector<std::uint64_t>> shares;  ///< Of a vector collective, by number of the call.
   std::vector<SumTimes> sum_times;                             ///< Of each of `sums`.
+  std::vector<SumTimes> engine_sum_times;                      ///< Of each of `engine_sums`.
   nanoseconds last_event{};                                    ///< The latest time of any event.
   /// Invalid records that were left out, in sentences that name the file.
   std::vector<std::string> notices;

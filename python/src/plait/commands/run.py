@@ -24,6 +24,7 @@ from plait import _launchers
 from plait._build import built_application
 from plait._errors import PlaitError, Status
 from plait._files import write_text
+from plait.commands._window import profile_variables
 
 #: How long a job may go on after a rank of it has died.
 GRACE_S = 10.0
@@ -56,6 +57,8 @@ class Job:
     verbose: bool = False
     quiet: bool = False
     record_mpi: bool = False
+    profile: bool = False
+    window: str | None = None
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,9 @@ def run_program(job: Job) -> int:
         )
     if job.record_mpi and not job.trace:
         raise PlaitError("--record-mpi records, and --no-trace does not; give one", status=Status.usage)
+    if job.profile and not job.trace:
+        raise PlaitError("--profile records, and --no-trace does not; give one", status=Status.usage)
+    counted = profile_variables(profile=job.profile, window=job.window)
     program = _find_program(job.program)
     found = launcher.find_launcher(job.mpiexec)
     place = launcher.Placement(
@@ -115,11 +121,11 @@ def run_program(job: Job) -> int:
     place_of_run = Place(job.output, job.name, Path(job.program).name, job.force)
     folder = make_run_folder(place_of_run) if job.trace else None
     command, environment = launcher.launch_command(found, place, [program, *job.arguments])
-    environment |= _plait_environment(job, folder)
+    environment |= _plait_environment(job, folder) | counted
     if job.record_mpi:
         # Imported here, as that module imports this one.
         recording = import_module("plait.commands.record")
-        variables = recording.recording_variables(program, found, folder)
+        variables = recording.recording_variables(program, found, folder) | counted
         command = _launchers.exporting(found.kind, command, variables)
         environment = environment | variables | {"PLAIT_TRACE": ""}
     whole = {**os.environ, **environment}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,10 @@ from plait.measures.calls import lane_of
 
 Thread = tuple[int, int]  # rank, worker
 Ints = npt.NDArray[np.int64]
+
+
+def _view(column: Any) -> memoryview:
+    return memoryview(column)
 
 
 class CallLanes:
@@ -34,18 +39,18 @@ class CallLanes:
             for first, last in pairwise(np.r_[firsts, lane.size])
         }
         start, end = calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy()
-        #: Where the thread's call before each had ended; of the first, the begin of the window. Only in a
-        #: damaged trace that is after the begin of this one.
+        #: Where the thread's call before each had ended; of the first, the begin of the window. Only in
+        #: a damaged trace that is after the begin of this one.
         self._previous_end = np.r_[np.int64(low_ns), end[:-1]][: end.size]
         self._previous_end[firsts] = low_ns
         self._previous_end = np.minimum(self._previous_end, start)
         at = np.arange(calls.height)
         waited = np.maximum.accumulate(np.where(late_rank >= 0, at, -1)) if calls.height else at
-        self.start_ns, self.end_ns = memoryview(start), memoryview(end)
-        self.function = memoryview(calls["function"].to_numpy())
-        self.late_rank, self.came_ns = memoryview(late_rank), memoryview(came_ns)
-        self.previous_end = memoryview(self._previous_end)
-        self._waited = memoryview(waited)
+        self.start_ns, self.end_ns = _view(start), _view(end)
+        self.function = _view(calls["function"].to_numpy())
+        self.late_rank, self.came_ns = _view(late_rank), _view(came_ns)
+        self.previous_end = _view(self._previous_end)
+        self._waited = _view(waited)
 
     def before(self, thread: Thread, time_ns: int) -> int:
         """The thread's last call that began before a time; -1: none."""

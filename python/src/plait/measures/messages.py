@@ -106,8 +106,8 @@ class Curve:
 
 
 def thinned(curve: Curve, window_ns: tuple[int, int], bins: int) -> Curve:
-    """The curve with at most four changes in each of so many equal parts of the window: the values at its
-    ends, the least and the most. A figure of as many pixels shows no difference."""
+    """The curve with at most four changes in each of so many equal parts of the window: the first, the
+    last, the least and the most. A figure of as many pixels shows no difference."""
     if curve.time_ns.size <= 4 * bins:
         return curve
     low, high = window_ns

@@ -358,7 +358,7 @@ class _Walk:
             self._add(PROGRAM, -1, begin_ns)
 
     def _past_calls(self, call: int) -> None:
-        """From the end of a call, where there are no tasks, to the end of the call before that waited for
+        """From the end of a call, where there are no tasks, to that of the call before that waited for
         another rank: all at once, as most calls wait for none."""
         if call < 0:
             return

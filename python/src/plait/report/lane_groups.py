@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lanes of groups of neighbouring ranks, where a run has more ranks than a page has lanes for.
 
-A lane of a group shows its mean rank: in each of many equal parts of time, one bar for each kind, as long
-as the mean thread of the group spent in it.
+A lane of a group shows its mean rank: in each of many equal parts of time, one bar for each kind, as
+long as the mean thread of the group spent in it.
 """
 
 from __future__ import annotations
