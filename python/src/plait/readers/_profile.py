@@ -188,7 +188,9 @@ def _trim(whole: dict[str, pl.DataFrame], by_order: Mask, error_ns: int, notices
     receives are paired with the latest sends for which that holds.
     """
     messages = whole["messages"]
-    late = _first_without_other(messages, error_ns)
+    late = np.zeros(messages.height, dtype=np.bool_)
+    if by_order.any():  # those of plait's engine have numbers of their own
+        late[by_order] = _first_without_other(messages.filter(by_order), error_ns)
     if late.any():
         whole["messages"] = messages.filter(~late)
         notices.append(
