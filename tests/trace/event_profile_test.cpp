@@ -73,8 +73,8 @@ TEST(EventProfile, counts_tasks_of_a_kind_and_how_long_they_waited) {
   EXPECT_EQ(waited.count, 2U);
   EXPECT_EQ(waited.time, 3us);
   EXPECT_EQ(profiled.trace.engine_sums.size(), 4U) << "of two kinds";
-  EXPECT_EQ(profiled.trace.engine_sum_times.at(0)[2], 1U) << "1 us";
-  EXPECT_EQ(profiled.trace.engine_sum_times.at(0)[4], 1U) << "3 us";
+  EXPECT_EQ(profiled.trace.sum_times.engine.at(0)[2], 1U) << "1 us";
+  EXPECT_EQ(profiled.trace.sum_times.engine.at(0)[4], 1U) << "3 us";
   EXPECT_TRUE(profiled.trace.tasks.empty());
   EXPECT_TRUE(profiled.trace.notices.empty()) << profiled.trace.notices.front();
 }

@@ -136,17 +136,17 @@ class Collector {
   /// The bins of the latest sum of either kind, which precedes them.
   void take(const SumTimesEvent& times) {
     constexpr std::size_t bin_count = std::tuple_size_v<SumTimes>;
-    if (trace_.engine_sums.size() != trace_.engine_sum_times.size()) {
-      latest_times_ = &trace_.engine_sum_times;
-    } else if (trace_.sums.size() != trace_.sum_times.size()) {
-      latest_times_ = &trace_.sum_times;
+    if (trace_.engine_sums.size() != trace_.sum_times.engine.size()) {
+      latest_times_ = &trace_.sum_times.engine;
+    } else if (trace_.sums.size() != trace_.sum_times.calls.size()) {
+      latest_times_ = &trace_.sum_times.calls;
     }
     if (latest_times_ == nullptr || times.low + times.times.size() > bin_count) {
       leave_out("durations of no sum");
       return;
     }
-    trace_.sum_times.resize(trace_.sums.size());
-    trace_.engine_sum_times.resize(trace_.engine_sums.size());
+    trace_.sum_times.calls.resize(trace_.sums.size());
+    trace_.sum_times.engine.resize(trace_.engine_sums.size());
     std::ranges::copy(times.times, latest_times_->back().begin() + times.low);
   }
 
