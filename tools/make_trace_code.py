@@ -217,12 +217,19 @@ def event_header(schema: Schema) -> str:
 
 def recorder_header(schema: Schema) -> str:
     out = HEAD + (
-        '#pragma once\n\n#include "plait/trace/event.hpp"\n#include "plait/trace/record_writer.hpp"\n\n'
-        "namespace plait::trace {\n\n"
+        "#pragma once\n\n#include <cstdint>\n#include <string>\n#include <utility>\n\n"
+        '#include "plait/trace/event.hpp"\n#include "plait/trace/record_writer.hpp"\n\n'
+        "namespace plait::trace {\n\nnamespace detail {\nclass EventProfile;\n}\n\n"
         "/// Records the events of one thread: about 20 ns each; when tracing is off, one predictable branch.\n///\n"
         "/// Owned by its `Recorder`. The worker of an event is this recorder's. An event is in the file when the\n"
-        "/// call returns, also if the process is killed then. Threads: one at a time.\n"
-        "class ThreadRecorder final : public RecordWriter {\n public:\n  using RecordWriter::RecordWriter;\n\n"
+        "/// call returns, also if the process is killed then. Of a profile, events are counted, and recorded in\n"
+        "/// windows only. Threads: one at a time.\n"
+        "class ThreadRecorder final : public RecordWriter {\n public:\n"
+        "  /// As `RecordWriter`. Borrows the profile; null: all events are recorded.\n"
+        "  ThreadRecorder(ChunkSource* chunks,\n                 std::uint16_t worker,\n"
+        "                 std::string thread_name,\n"
+        "                 detail::EventProfile* profile = nullptr) noexcept\n"
+        "      : RecordWriter{chunks, worker, std::move(thread_name)}, profile_{profile} {}\n\n"
     )
     for record in schema.events:
         if record.list:
@@ -232,16 +239,19 @@ def recorder_header(schema: Schema) -> str:
     return out + (
         "\n private:\n  template <class Event>\n  void record(const Event& event) noexcept {\n"
         "    if (is_on()) {\n      write(event);\n    }\n  }\n"
-        "  template <class Event>\n  void write(const Event& event) noexcept;\n};\n\n}  // namespace plait::trace\n"
+        "  template <class Event>\n  void write(const Event& event) noexcept;\n\n"
+        "  detail::EventProfile* profile_;\n};\n\n}  // namespace plait::trace\n"
     )
 
 
 def recorder_source(schema: Schema) -> str:
     out = HEAD + (
-        '#include "plait/trace/thread_recorder.hpp"\n\n#include "plait/trace/detail/encode.hpp"\n\n'
+        '#include "plait/trace/thread_recorder.hpp"\n\n#include "plait/trace/detail/encode.hpp"\n'
+        '#include "plait/trace/detail/event_profile.hpp"\n\n'
         "namespace plait::trace {\n\n"
         "template <class Event>\nvoid ThreadRecorder::write(const Event& event) noexcept {\n"
-        "  detail::encode(event, *this);\n}\n\n"
+        "  if (profile_ == nullptr || profile_->keeps(event, *this)) {\n"
+        "    detail::encode(event, *this);\n  }\n}\n\n"
     )
     out += "".join(f"template void ThreadRecorder::write(const {r.event}&) noexcept;\n" for r in schema.events)
     return out + "\n}  // namespace plait::trace\n"

@@ -94,10 +94,36 @@ def sums(
     """A sum of a profile and its two records of durations."""
     head = struct.pack("<BBHIIII", 18, of, worker, function, site, peer, communicator)
     head += struct.pack("<BBBBQqqQQ", what, size_class, folded, 0, count, time, longest, given, got)
+    return head + _sum_times(bins)
+
+
+def engine_sum(
+    of: int,
+    *,
+    kind: int = NOTHING,
+    span: int = NOTHING,
+    peer: int = NOTHING,
+    communicator: int = NOTHING,
+    size_class: int = 0,
+    protocol: int = 0,
+    count: int = 1,
+    time: int = 0,
+    longest: int = 0,
+    size: int = 0,
+    worker: int = 0,
+    bins: Mapping[int, int] | None = None,
+) -> bytes:
+    """A sum of a profile of plait's engine and its two records of durations."""
+    head = struct.pack("<BBHIIII", 26, of, worker, kind, span, peer, communicator)
+    head += struct.pack("<BBBBQqqQQ", 0, size_class, 0, protocol, count, time, longest, size, 0)
+    return head + _sum_times(bins)
+
+
+def _sum_times(bins: Mapping[int, int] | None) -> bytes:
     counts = [(bins or {}).get(index, 0) for index in range(24)]
-    for low in (0, 12):
-        head += struct.pack("<BBHIQ12I", 19, 0, 12, low, 0, *counts[low : low + 12])
-    return head
+    return b"".join(
+        struct.pack("<BBHIQ12I", 19, 0, 12, low, 0, *counts[low : low + 12]) for low in (0, 12)
+    )
 
 
 def window(number: int, start: int, end: int) -> bytes:

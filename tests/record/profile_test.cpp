@@ -30,7 +30,7 @@ struct Profiled {
   SteadyClock clock;
   trace::Recorder recorder{
       clock, {.folder = folder.path(), .rank = Rank{0}, .rank_count = rank_count, .chunk_bytes = Profile::chunk_bytes}};
-  Profile profile{recorder, std::nullopt};
+  Profile profile{recorder, {}};
 
   [[nodiscard]] trace::RankTrace read() const { return trace::read_rank_trace(folder / "rank-0000.plt").value(); }
 };
@@ -73,9 +73,9 @@ TEST(Profile, adds_calls_with_the_same_place_peer_and_size_class) {
   EXPECT_EQ(sum.time, 3s + 400ns);
   EXPECT_EQ(sum.time_max, 3s);
   EXPECT_EQ(sum.bytes_given, 300U);
-  EXPECT_EQ(trace.sum_times.at(0)[0], 1U) << "below 256 ns";
-  EXPECT_EQ(trace.sum_times.at(0)[1], 1U);
-  EXPECT_EQ(trace.sum_times.at(0)[23], 1U) << "above a second";
+  EXPECT_EQ(trace.sum_times.calls.at(0)[0], 1U) << "below 256 ns";
+  EXPECT_EQ(trace.sum_times.calls.at(0)[1], 1U);
+  EXPECT_EQ(trace.sum_times.calls.at(0)[23], 1U) << "above a second";
   EXPECT_TRUE(trace.notices.empty());
 }
 

@@ -10,6 +10,7 @@
 #include "plait/testing/temporary_folder.hpp"
 #include "plait/trace/reader.hpp"
 #include "plait/trace/recorder.hpp"
+#include "plait/trace/sum_table.hpp"
 
 namespace plait::trace::preloaded_recorder_test {
 namespace {
@@ -20,9 +21,11 @@ Recorder* host_recorder = nullptr;
 /// Threads of the file are numbered from 5 on.
 constexpr std::uint16_t first_thread = 5;
 
+bool is_host_a_profile = false;
+
 const PreloadedRecorder host{
     .version = PreloadedRecorder::version_here,
-    .chunk_bytes = RecorderOptions{}.chunk_bytes,
+    .chunk_bytes = SumTable::chunk_bytes,
     .start = [] {},
     .can_join = [](std::uint32_t, std::uint32_t) { return true; },
     .join = [](std::uint32_t) -> std::int64_t { return 1000; },
@@ -38,6 +41,11 @@ const PreloadedRecorder host{
     .counts_tasks = [] { return false; },
     .begin_task = [] {},
     .end_task = [](std::uint32_t, std::uint64_t, std::int64_t, std::int64_t) {},
+    .is_profile = [] { return is_host_a_profile; },
+    .has_windows = [] { return true; },
+    .keeps = [](std::int64_t start, std::int64_t) { return start >= 1000; },
+    .region_begins = [](std::uint32_t, std::int64_t) {},
+    .region_ends = [](std::uint32_t, std::int64_t) {},
 };
 
 TEST(PreloadedRecorder, is_none_in_a_process_without_one) {
@@ -50,7 +58,8 @@ TEST(PreloadedRecorder, shares_its_file_names_and_time_with_the_recorder_that_jo
   ManualClock clock;
   clock.advance_to(nanoseconds{1000});
   {
-    Recorder own{clock, {.folder = folder.path(), .rank = Rank{0}, .rank_count = 1}};
+    Recorder own{clock,
+                 {.folder = folder.path(), .rank = Rank{0}, .rank_count = 1, .chunk_bytes = SumTable::chunk_bytes}};
     host_recorder = &own;
     Recorder joined{clock, host, 2};
     EXPECT_TRUE(joined.is_on());
@@ -76,6 +85,30 @@ TEST(PreloadedRecorder, shares_its_file_names_and_time_with_the_recorder_that_jo
   EXPECT_EQ(trace.name(Role::span, later.event.name), "of the runtime");
   EXPECT_EQ(later.event.end, nanoseconds{500});
   EXPECT_EQ(trace.threads.at(later.thread).worker, WorkerId{first_thread + 1});
+}
+
+TEST(PreloadedRecorder, that_counts_makes_the_recorder_count_that_joins) {
+  const test::TemporaryFolder folder;
+  ManualClock clock;
+  clock.advance_to(nanoseconds{1000});
+  is_host_a_profile = true;
+  {
+    Recorder own{clock,
+                 {.folder = folder.path(), .rank = Rank{0}, .rank_count = 1, .chunk_bytes = SumTable::chunk_bytes}};
+    host_recorder = &own;
+    Recorder joined{clock, host, 1};
+    const NameId kind = joined.name(Role::task, "work");
+    for (const int start : {10, 2000}) {
+      joined.thread(WorkerId{0}, "").task({.kind = kind, .start = nanoseconds{start}, .end = nanoseconds{start + 5}});
+    }
+    host_recorder = nullptr;
+  }
+  is_host_a_profile = false;
+  const RankTrace trace = read_rank_trace(folder.path() / "rank-0000.plt").value();
+  EXPECT_TRUE(trace.notices.empty());
+  EXPECT_EQ(trace.tasks.size(), 1U) << "that of the window";
+  ASSERT_EQ(trace.engine_sums.size(), 2U) << "of tasks and of their waits";
+  EXPECT_EQ(trace.engine_sums[0].event.count, 2U);
 }
 
 }  // namespace

@@ -33,6 +33,8 @@ from plait.cli.options import (
     Counters,
     JsonFile,
     LauncherLine,
+    Profile,
+    ProfileWindow,
     Quiet,
     Sample,
     Window,
@@ -41,6 +43,7 @@ from plait.cli.options import (
     parse_ranks,
     printed_into,
     ranks_option,
+    require_profile,
     results_in,
 )
 
@@ -130,6 +133,8 @@ def run(
     call_path: CallPath = 1,
     counters: Counters = None,
     sample: Sample = None,
+    profile: Profile = False,
+    window: ProfileWindow = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print which settings were chosen at the start.")
     ] = False,
@@ -149,8 +154,11 @@ def run(
 
       plait run -n 2 --sample 100 ./my_program     (and which functions the tasks spend their time in)
 
+      plait run -n 512 --profile --window 10s/1000s ./long_run     (sums, and all events at times)
+
       plait run -n 2 --no-trace ./my_program     (only start it)
     """
+    require_profile(profile, window)
     status = _load("run").run_program(
         _load("run").Job(
             program=program,
@@ -169,6 +177,8 @@ def run(
             call_path=call_path,
             counters=counters,
             sample=sample,
+            profile=profile,
+            window=window,
         )
     )
     raise typer.Exit(status)

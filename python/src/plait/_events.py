@@ -103,6 +103,17 @@ SUMS: dict[str, pl.DataType] = {
     },
     **dict.fromkeys(BIN_COLUMNS, pl.Int64()),
 }
+#: What a sum of plait's engine counts: the values of its column `of`.
+(ENGINE_TASKS, ENGINE_TASK_WAITS, ENGINE_SENT, ENGINE_SENT_WAITS) = range(4)
+(ENGINE_RECEIVED, ENGINE_RECEIVED_WAITS, ENGINE_SPANS, ENGINE_POLL_GAPS) = range(4, 8)
+#: The sums of what plait's engine did, of a profile of it, with how often each duration was.
+ENGINE_SUMS: dict[str, pl.DataType] = {
+    **{
+        name: pl.Int64() if kind == pl.UInt64() else kind
+        for name, kind in SCHEMA["engine_sum"].columns.items()
+    },
+    **dict.fromkeys(BIN_COLUMNS, pl.Int64()),
+}
 #: The windows of a profile on each rank: each once.
 WINDOWS = SCHEMA["window"].columns
 PROFILE_STATES = SCHEMA["profile_state"].columns
@@ -210,6 +221,8 @@ class Run:
     #: Of a profile (`plait record --profile`): without calls and messages, but for the first and the
     #: last.
     sums: pl.DataFrame = field(default_factory=lambda: empty(SUMS))
+    #: Of a profile of plait's engine (`plait run --profile`): without tasks, messages and spans.
+    engine_sums: pl.DataFrame = field(default_factory=lambda: empty(ENGINE_SUMS))
     windows: pl.DataFrame = field(default_factory=lambda: empty(WINDOWS))
     profile_states: pl.DataFrame = field(default_factory=lambda: empty(PROFILE_STATES))
     kinds: tuple[str, ...] = ()
@@ -234,17 +247,17 @@ class Run:
 
     @property
     def is_profile(self) -> bool:
-        return self.sums.height > 0
+        return self.sums.height > 0 or self.engine_sums.height > 0
 
     @property
     def event_count(self) -> int:
-        tables = (self.tasks, self.messages, self.spans, self.gaps, self.counters, self.calls, self.sums)
-        return sum(table.height for table in tables)
+        tables = (self.tasks, self.messages, self.spans, self.gaps, self.counters, self.calls)
+        return sum(table.height for table in (*tables, self.sums, self.engine_sums))
 
     def window_ns(self) -> tuple[int, int]:
         """First start and last end of anything recorded; (0, 0) when there is nothing."""
-        lows: list[int] = []
-        highs: list[int] = []
+        lows: list[int] = [0] if self.engine_sums.height else []  # they are from the begin on
+        highs: list[int] = [0] if self.engine_sums.height else []
         for table, first, last in (
             (self.tasks, "start_ns", "end_ns"),
             (self.messages, "posted_ns", "completed_ns"),

@@ -12,6 +12,7 @@ import trace_writer as w
 from plait import PlaitError, read_run
 from plait import _events as events
 from plait.report.analysis import analyse
+from plait.report.lanes import make_lanes
 from plait.report.page import build_page
 from plait.report.payload import make_payload
 
@@ -202,6 +203,19 @@ def test_a_file_cut_anywhere_keeps_what_stands_before(tmp_path: Path) -> None:
         assert read_run(tmp_path).tasks.height == kept
 
 
+def test_a_kind_that_was_overwritten_is_named_with_its_place(tmp_path: Path) -> None:
+    path = write_one(tmp_path, b"".join(w.task(1, 10 * i, 10 * i + 5) for i in range(10)))
+    content = bytearray(path.read_bytes())
+    place = 4096 + 64 * 4  # behind the chunk's first record and three tasks
+    assert content[place] == 3
+    content[place] = 0
+    path.write_bytes(content)
+    run = read_run(tmp_path)
+    assert run.tasks.height == 3
+    (notice,) = run.notices
+    assert f"rank-0000.plt: byte {place:,}: a record without a kind, and 6 records behind it" in notice
+
+
 def test_a_file_that_was_cut_off_is_named(tmp_path: Path) -> None:
     path = write_one(tmp_path, b"".join(w.task(1, i, i + 1, id_=i) for i in range(1, 50)))
     path.write_bytes(path.read_bytes()[: 4096 + 64 * 20])
@@ -288,7 +302,7 @@ def test_thousands_of_damaged_traces_end_in_tables_or_one_sentence(
             run = read_run(tmp_path)
             if seed % 20 == 0:
                 analysis = analyse(run, tmp_path, None)
-                build_page(analysis, make_payload(analysis), [])
+                build_page(analysis, make_payload(analysis, make_lanes(analysis.run)), [])
         except PlaitError as error:
             assert "\n" not in str(error)
 

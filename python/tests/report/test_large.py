@@ -15,6 +15,7 @@ from synthetic_mpi import HaloProgram
 from plait import read_run, write_report
 from plait.report import payload, payload_traffic
 from plait.report.analysis import analyse
+from plait.report.lanes import make_lanes
 from plait.report.payload_traffic import CELLS_MAX, traffic_data
 
 PAGE_BYTES_MAX = 20 << 20
@@ -73,6 +74,7 @@ def test_counters_of_many_ranks_are_bounded(tmp_path: Path, monkeypatch: pytest.
     ring = Ring(ranks=2, workers=1, seed=4)
     ring.run(200)
     run = ring.write(tmp_path / "run")
-    counters = payload.make_payload(analyse(read_run(run), run, None)).data["counters"]
+    analysis = analyse(read_run(run), run, None)
+    counters = payload.make_payload(analysis, make_lanes(analysis.run)).data["counters"]
     points = sum(len(line["value"]) for counter in counters for line in counter["lines"])
     assert 0 < points <= 100 + sum(len(counter["lines"]) for counter in counters)

@@ -56,6 +56,7 @@ void begin_region(const char* name) noexcept {
   open.recorders[place] = to;
   if (to != nullptr) {
     open.spans[place] = {.name = to->name(trace::Role::span, name), .start = to->now()};
+    to->region_begins(open.spans[place].name, open.spans[place].start, own_worker);
   }
 }
 

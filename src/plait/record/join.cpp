@@ -96,6 +96,50 @@ void end_task(std::uint32_t kind, std::uint64_t id, std::int64_t start, std::int
   }
 }
 
+bool is_profile() {
+  return trace::ProfileOptions::from_environment().has_value();
+}
+
+/// Calls `use` with the windows and the calling thread's state; returns what it returns, or false without windows.
+template <class Use>
+bool with_windows(const Use& use) {
+  Session* const session = active.load(std::memory_order_acquire);
+  if (session == nullptr) {
+    return false;
+  }
+  RecordedThread& thread = session->thread();
+  return thread.windows() != nullptr && use(*thread.windows(), thread.recorder);
+}
+
+bool has_windows() {
+  return with_windows([](trace::Windows&, trace::ThreadRecorder&) { return true; });
+}
+
+bool keeps(std::int64_t start, std::int64_t end) {
+  return with_windows([&](trace::Windows& windows, trace::ThreadRecorder& recorder) {
+    return windows.overlaps(nanoseconds{start}, nanoseconds{end}, recorder);
+  });
+}
+
+void region_begins(std::uint32_t region, std::int64_t now) {
+  with_windows([&](trace::Windows& windows, trace::ThreadRecorder& recorder) {
+    windows.region_begins(trace::NameId{region}, nanoseconds{now}, recorder);
+    return true;
+  });
+}
+
+void region_ends(std::uint32_t region, std::int64_t now) {
+  with_windows([&](trace::Windows& windows, trace::ThreadRecorder& recorder) {
+    windows.region_ends(trace::NameId{region}, nanoseconds{now}, recorder);
+    return true;
+  });
+}
+
+/// As the session chooses it.
+std::uint32_t chunk_bytes() {
+  return is_profile() ? Profile::chunk_bytes : trace::RecorderOptions{}.chunk_bytes;
+}
+
 }  // namespace
 }  // namespace plait::record
 
@@ -104,7 +148,7 @@ extern "C" {
 [[gnu::visibility("default")]] extern const plait::trace::PreloadedRecorder plait_preloaded_recorder;
 const plait::trace::PreloadedRecorder plait_preloaded_recorder{
     .version = plait::trace::PreloadedRecorder::version_here,
-    .chunk_bytes = plait::trace::RecorderOptions{}.chunk_bytes,
+    .chunk_bytes = plait::record::chunk_bytes(),
     .start = plait::record::start,
     .can_join = plait::record::can_join,
     .join = plait::record::join_recording,
@@ -117,5 +161,10 @@ const plait::trace::PreloadedRecorder plait_preloaded_recorder{
     .counts_tasks = plait::record::counts_tasks,
     .begin_task = plait::record::begin_task,
     .end_task = plait::record::end_task,
+    .is_profile = plait::record::is_profile,
+    .has_windows = plait::record::has_windows,
+    .keeps = plait::record::keeps,
+    .region_begins = plait::record::region_begins,
+    .region_ends = plait::record::region_ends,
 };
 }

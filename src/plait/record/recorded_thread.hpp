@@ -74,7 +74,7 @@ struct RecordedThread {
   [[nodiscard]] bool keeps(nanoseconds start, nanoseconds end) noexcept {
     return profile == nullptr || (windows() != nullptr && windows()->overlaps(start, end, recorder));
   }
-  [[nodiscard]] Windows* windows() noexcept { return profile != nullptr ? profile->windows() : nullptr; }
+  [[nodiscard]] trace::Windows* windows() noexcept { return profile != nullptr ? profile->windows() : nullptr; }
   void write_polls() noexcept {
     if (std::exchange(has_polls, false)) {
       recorder.call(polls);

@@ -136,10 +136,16 @@ trace::RecorderOptions recorder_options(const std::filesystem::path& folder,
                                         std::uint32_t rank,
                                         std::uint32_t rank_count) {
   trace::RecorderOptions options{.folder = folder, .rank = Rank{rank}, .rank_count = rank_count};
-  if (is_profile_wanted()) {
+  if (trace::ProfileOptions::from_environment()) {
     options.chunk_bytes = Profile::chunk_bytes;
   }
   return options;
+}
+
+/// Null if no profile is requested.
+std::unique_ptr<Profile> make_profile(trace::Recorder& recorder) {
+  const auto options = trace::ProfileOptions::from_environment();
+  return options ? std::make_unique<Profile>(recorder, *options) : nullptr;
 }
 
 const char* name_of_level(int level) {
@@ -217,7 +223,7 @@ Session::Session(std::filesystem::path folder, Mpi found, std::uint32_t rank, st
       communicators{mpi, recorder.thread(WorkerId{0}, "main")},
       sites{recorder, folder / fmt::format("sites-{:04}.tsv", rank), folder / fmt::format("modules-{:04}.tsv", rank)},
       run_{.folder = std::move(folder), .meta = {}},
-      threads_{is_profile_wanted() ? std::make_unique<Profile>(recorder, wanted_windows()) : nullptr} {}
+      threads_{make_profile(recorder)} {}
 
 void Session::start() {
   const char* wanted = std::getenv("PLAIT_RECORD_FOLDER");
@@ -255,7 +261,7 @@ void Session::start() {
     session->own_world_ = own_world;
     session->run_.meta = describe_run(mpi, own_world, session->communicators);
     session->run_.meta.recorder = session->records_calls ? "mpi" : "plait";
-    if (is_profile_wanted()) {
+    if (trace::ProfileOptions::from_environment()) {
       session->run_.meta.options["profile"] = "on";
     }
     write_run(session->run_, session->communicators);
@@ -302,7 +308,7 @@ void Session::compare_clocks() {
     }
   }
   trace.clock(best);
-  if (Windows* const windows = thread().windows()) {
+  if (trace::Windows* const windows = thread().windows()) {
     windows->align(best.offset);
   }
 }

@@ -77,6 +77,7 @@ Options Options::from_environment() {
   if (const char* const folder = std::getenv("PLAIT_TRACE")) {
     options.trace_folder = folder;
   }
+  options.profile = trace::ProfileOptions::from_environment();
   if (const auto seconds = number_from("PLAIT_STALL_SECONDS", {0, 1'000'000'000})) {
     options.stall_max = std::chrono::seconds{*seconds};
   }
@@ -135,6 +136,7 @@ std::map<std::string, std::string> Options::described() const {
   using std::chrono::duration_cast;
   const auto bytes = [](std::size_t chosen) { return chosen == 0 ? "automatic" : fmt::to_string(chosen); };
   return {{"strategy", strategy},
+          {"profile", profile ? "on" : "off"},
           {"network", network.network},
           {"packet_bytes_shm", bytes(network.packet_bytes.shm)},
           {"packet_bytes_mpi", bytes(network.packet_bytes.mpi)},

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "plait/comm/progression.hpp"
 #include "plait/net/shm/shm_driver.hpp"
 #include "plait/net/transfer_options.hpp"
+#include "plait/trace/profile_options.hpp"
 
 namespace plait {
 
@@ -54,6 +56,8 @@ struct Options {
   std::uint32_t worker_count = 1;
   /// The folder to which the trace is written; empty: no trace.
   std::filesystem::path trace_folder;
+  /// If given, the trace has sums in bounded memory in the place of each event.
+  std::optional<trace::ProfileOptions> profile;
   /// A run without progress for this time ends with an error that names the waiting tasks; 0: no limit.
   nanoseconds stall_max = std::chrono::seconds{300};
   /// Settings of the endpoint. Workers use its wait policy too; no thread spins when threads outnumber the available
@@ -74,7 +78,8 @@ struct Options {
   /// Whether rank 0 writes to stderr what was chosen at the start.
   bool is_verbose = false;
 
-  /// The defaults, overridden by these variables: PLAIT_WORKERS (a count), PLAIT_TRACE (a folder), PLAIT_STALL_SECONDS,
+  /// The defaults, overridden by these variables: PLAIT_WORKERS (a count), PLAIT_TRACE (a folder),
+  /// PLAIT_RECORD_PROFILE (1), PLAIT_RECORD_WINDOW (`trace::read_window_options`), PLAIT_STALL_SECONDS,
   /// PLAIT_EAGER_BYTES, PLAIT_COPIERS (a count), PLAIT_SPIN_MICROSECONDS, PLAIT_PACKING (automatic, immediate,
   /// aggregate, priority), PLAIT_PROGRESS (automatic, none, timer, idle, dedicated), PLAIT_PROGRESS_MICROSECONDS (the
   /// timer's shortest pause; it selects the timer where PLAIT_PROGRESS is not set), PLAIT_STRATEGY (measured, which is

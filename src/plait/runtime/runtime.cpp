@@ -34,7 +34,10 @@ trace::Recorder make_recorder(const Options& options, const net::Driver& driver,
     return trace::Recorder{driver.clock()};
   }
   return trace::Recorder{driver.clock(),
-                         {.folder = options.trace_folder, .rank = driver.self(), .rank_count = driver.rank_count()}};
+                         {.folder = options.trace_folder,
+                          .rank = driver.self(),
+                          .rank_count = driver.rank_count(),
+                          .profile = options.profile}};
 }
 
 std::vector<std::string> gather_hosts(comm::Endpoint& endpoint) {

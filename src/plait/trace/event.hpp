@@ -78,6 +78,18 @@ enum class SumOf : std::uint8_t {
   received,  ///< Messages received.
 };
 
+/// What a sum of plait's engine counts, and which times.
+enum class EngineSumOf : std::uint8_t {
+  tasks,           ///< Tasks, from start to end.
+  task_waits,      ///< Tasks, from being ready to their start.
+  sent,            ///< Messages sent, from posting to completion.
+  sent_waits,      ///< Messages sent, from posting until they were handed to the network.
+  received,        ///< Messages received, from posting to completion.
+  received_waits,  ///< Messages received, from posting until they were matched.
+  spans,           ///< Regions, from begin to end.
+  poll_gaps,
+};
+
 /// What a sum of a profile has lost because the profile's memory was full.
 enum class Folded : std::uint8_t {
   whole,         ///< Nothing.
@@ -296,8 +308,8 @@ struct SumEvent {
   std::uint64_t bytes_got = 0;    ///< Sum of the bytes got.
 };
 
-/// How often each duration was, of the sum before it. Bin 0 has durations below 256 ns, bin n those from 2^(n+7)
-/// to 2^(n+8) ns, bin 23 all from 2^30 ns on.
+/// How often each duration was, of the sum (kind 18 or 26) before it. Bin 0 has durations below 256 ns, bin n
+/// those from 2^(n+7) to 2^(n+8) ns, bin 23 all from 2^30 ns on.
 struct SumTimesEvent {
   std::uint32_t low = 0;  ///< Number of the first bin in this record: 0 or 12.
   /// Number of calls or messages in each bin; borrowed for the call.
@@ -341,6 +353,25 @@ struct GraphClaimsEvent {
   /// `resource << 2 | how`; how: 0 = locks, 1 = shares with other readers, 2 = is above the one before it in this
   /// list; borrowed for the call.
   std::span<const std::uint32_t> claims;
+};
+
+/// Of a profile (`plait run --profile`): tasks, messages or regions of plait's runtime that agree in all but
+/// their times, counted. It changes while the run goes on; several with the same key add up. Two records of kind
+/// 19 follow.
+struct EngineSumEvent {
+  EngineSumOf of = EngineSumOf{};        ///< What it counts, and which times.
+  NameId kind;                           ///< Of tasks: their kind; 0xFFFFFFFF = none, or folded; of `Role::task`.
+  NameId span;                           ///< Of regions: their name; 0xFFFFFFFF = none, or folded; of `Role::span`.
+  std::uint32_t peer = nothing;          ///< Of messages: peer; 0xFFFFFFFF = none, or folded.
+  std::uint32_t communicator = nothing;  ///< Of messages: communicator; 0xFFFFFFFF = none, or folded.
+  TaskRole role = TaskRole{};            ///< Of tasks: what they do.
+  std::uint8_t size_class = 0;           ///< Bytes of each message, as in kind 18.
+  Folded folded = Folded{};              ///< What the sum has lost.
+  Protocol protocol = Protocol{};        ///< Of messages: how they travelled.
+  std::uint64_t count = 0;               ///< Number of tasks, messages, regions or gaps.
+  nanoseconds time{};                    ///< Sum of their times.
+  nanoseconds time_max{};                ///< The longest.
+  std::uint64_t bytes = 0;               ///< Sum of the messages' bytes.
 };
 
 /// Of a collective (`plait record`) whose data is not contiguous in the memory of this rank: structs with
@@ -388,6 +419,7 @@ struct RankEvents {
   std::vector<Recorded<SumEvent>> sums;
   std::vector<Recorded<WindowEvent>> windows;
   std::vector<Recorded<ProfileStateEvent>> profile_states;
+  std::vector<Recorded<EngineSumEvent>> engine_sums;
   std::vector<CollectiveLayoutEvent> collective_layouts;
 
   void add(std::uint32_t thread, const TaskEvent& event) { tasks.push_back({thread, event}); }
@@ -405,6 +437,7 @@ struct RankEvents {
   void add(std::uint32_t thread, const SumEvent& event) { sums.push_back({thread, event}); }
   void add(std::uint32_t thread, const WindowEvent& event) { windows.push_back({thread, event}); }
   void add(std::uint32_t thread, const ProfileStateEvent& event) { profile_states.push_back({thread, event}); }
+  void add(std::uint32_t thread, const EngineSumEvent& event) { engine_sums.push_back({thread, event}); }
   void add(std::uint32_t /*thread*/, const CollectiveLayoutEvent& event) { collective_layouts.push_back(event); }
 };
 

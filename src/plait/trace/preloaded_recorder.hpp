@@ -46,6 +46,15 @@ struct PreloadedRecorder {
   /// The task that started last on the calling thread has ended: what was counted is recorded. `kind`: the number of
   /// its name; `id`: as in its record; times: since the file's time 0, in nanoseconds. Cost: as `begin_task`.
   void (*end_task)(std::uint32_t kind, std::uint64_t id, std::int64_t start, std::int64_t end);
+  /// Whether this is a profile: events are counted, and recorded one by one in windows only.
+  bool (*is_profile)();
+  /// Of a profile: whether there may be windows, and whether one is open at any time from `start` to `end`, both in
+  /// nanoseconds since the file's time 0.
+  bool (*has_windows)();
+  bool (*keeps)(std::int64_t start, std::int64_t end);
+  /// Of a profile: a region of the runtime begins or ends, and may open or close a window. `name`: its number.
+  void (*region_begins)(std::uint32_t name, std::int64_t now);
+  void (*region_ends)(std::uint32_t name, std::int64_t now);
 };
 
 /// The recorder that was preloaded into this process, if it has the version of this library; else null. Cost: a load

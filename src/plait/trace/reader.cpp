@@ -142,15 +142,21 @@ class Collector {
     std::ranges::copy(shares.bytes, bytes.begin() + shares.first);
   }
 
-  /// The bins of the latest sum, which precedes them.
+  /// The bins of the latest sum of either kind, which precedes them.
   void take(const SumTimesEvent& times) {
     constexpr std::size_t bin_count = std::tuple_size_v<SumTimes>;
-    if (trace_.sums.empty() || times.low + times.times.size() > bin_count) {
+    if (trace_.engine_sums.size() != trace_.sum_times.engine.size()) {
+      latest_times_ = &trace_.sum_times.engine;
+    } else if (trace_.sums.size() != trace_.sum_times.calls.size()) {
+      latest_times_ = &trace_.sum_times.calls;
+    }
+    if (latest_times_ == nullptr || times.low + times.times.size() > bin_count) {
       leave_out("durations of no sum");
       return;
     }
-    trace_.sum_times.resize(trace_.sums.size());
-    std::ranges::copy(times.times, trace_.sum_times.back().begin() + times.low);
+    trace_.sum_times.calls.resize(trace_.sums.size());
+    trace_.sum_times.engine.resize(trace_.engine_sums.size());
+    std::ranges::copy(times.times, latest_times_->back().begin() + times.low);
   }
 
   void leave_out(std::string_view trouble) {
@@ -164,7 +170,8 @@ class Collector {
   std::uint32_t thread_ = 0;
   std::uint64_t record_ = 0;
   std::size_t left_out_ = 0;
-  std::size_t unknown_ = 0;  ///< Records of kinds of later versions.
+  std::vector<SumTimes>* latest_times_ = nullptr;  ///< Of the trace: those of the sum before.
+  std::size_t unknown_ = 0;                        ///< Records of kinds of later versions.
 };
 
 /// What makes a file unusable as a whole; nothing when nothing does.

@@ -42,6 +42,12 @@ struct Dependency {
 /// How many calls or messages of a sum had each duration, by bin (`SumTimesEvent`).
 using SumTimes = std::array<std::uint32_t, 24>;
 
+/// The durations of all sums of a rank.
+struct AllSumTimes {
+  std::vector<SumTimes> calls;   ///< Of each of `RankEvents::sums`.
+  std::vector<SumTimes> engine;  ///< Of each of `RankEvents::engine_sums`.
+};
+
 /// A task or a message of a flow, in the order of submission.
 struct FlowTask {
   TaskRole role = TaskRole::compute;
@@ -87,8 +93,8 @@ struct RankTrace : RankEvents {
   /// Members of communicators, as ranks of the run; `nothing` for those that the file does not have.
   std::map<std::uint32_t, std::vector<std::uint32_t>> communicators;
   std::map<std::uint32_t, std::vector<std::uint64_t>> shares;  ///< Of a vector collective, by number of the call.
-  std::vector<SumTimes> sum_times;                             ///< Of each of `sums`.
-  nanoseconds last_event{};                                    ///< The latest time of any event.
+  AllSumTimes sum_times;
+  nanoseconds last_event{};  ///< The latest time of any event.
   /// Invalid records that were left out, in sentences that name the file.
   std::vector<std::string> notices;
 

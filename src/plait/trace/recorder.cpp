@@ -20,6 +20,7 @@
 #include "plait/base/error.hpp"
 #include "plait/trace/detail/chunk_file.hpp"
 #include "plait/trace/detail/encode.hpp"
+#include "plait/trace/detail/event_profile.hpp"
 #include "plait/trace/detail/text.hpp"
 
 namespace plait::trace {
@@ -51,12 +52,14 @@ struct Recorder::State {
     const std::uint16_t number = !worker           ? detail::no_worker
                                  : host != nullptr ? host->thread_of_worker(worker.value())
                                                    : worker.value();
-    return std::make_unique<ThreadRecorder>(chunks.get(), number, detail::storable_text(name, text_bytes_max));
+    return std::make_unique<ThreadRecorder>(
+        chunks.get(), number, detail::storable_text(name, text_bytes_max), profile.get());
   }
 
-  const PreloadedRecorder* host = nullptr;  ///< Whose file it is, if it is not this recorder's.
-  std::unique_ptr<ChunkSource> chunks;      ///< Nothing when off; outlives the threads.
-  std::mutex mutex;                         ///< Guards all below.
+  const PreloadedRecorder* host = nullptr;        ///< Whose file it is, if it is not this recorder's.
+  std::unique_ptr<ChunkSource> chunks;            ///< Nothing when off; outlives the threads.
+  std::unique_ptr<detail::EventProfile> profile;  ///< Null if all events are recorded; outlives the threads.
+  std::mutex mutex;                               ///< Guards all below.
   std::map<ThreadKey, std::unique_ptr<ThreadRecorder>> threads;
   std::unique_ptr<ThreadRecorder> name_records;
   std::array<Names, role_count> names;
@@ -85,17 +88,23 @@ Recorder::Recorder(const Clock& clock, const RecorderOptions& options) : Recorde
   const auto wall_clock = std::chrono::system_clock::now().time_since_epoch();
   const detail::Header header{.rank = options.rank.value(),
                               .rank_count = options.rank_count,
-                              .chunk_bytes = options.chunk_bytes,
+                              .chunk_bytes = options.profile ? SumTable::chunk_bytes : options.chunk_bytes,
                               .wall_clock_ns = std::chrono::duration_cast<nanoseconds>(wall_clock).count(),
                               .clock_ns = time_zero_.count()};
   state_->chunks =
       std::make_unique<detail::ChunkFile>(options.folder / fmt::format("rank-{:04}.plt", options.rank.value()), header);
+  if (options.profile) {
+    state_->profile = std::make_unique<detail::EventProfile>(*this, *options.profile);
+  }
 }
 
 Recorder::Recorder(const Clock& clock, const PreloadedRecorder& host, std::uint32_t worker_count)
     : clock_{clock}, time_zero_{host.join(worker_count)}, state_{std::make_unique<State>()} {
   state_->host = &host;
   state_->chunks = std::make_unique<BorrowedChunks>(host);
+  if (host.is_profile()) {
+    state_->profile = std::make_unique<detail::EventProfile>(*this, host);
+  }
 }
 
 Recorder::~Recorder() {
@@ -128,6 +137,12 @@ void Recorder::begin_task() noexcept {
 
 void Recorder::end_task(NameId kind, std::uint64_t id, nanoseconds start, nanoseconds end) noexcept {
   state_->host->end_task(kind.value(), id, start.count(), end.count());
+}
+
+void Recorder::region_begins(NameId region, nanoseconds now, WorkerId worker) noexcept {
+  if (state_->profile != nullptr) {
+    state_->profile->region_begins(region, now, thread(worker, ""));
+  }
 }
 
 std::span<std::byte> Recorder::lend_chunk() noexcept {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -12,6 +13,7 @@
 #include "plait/base/id.hpp"
 #include "plait/trace/event.hpp"
 #include "plait/trace/preloaded_recorder.hpp"
+#include "plait/trace/profile_options.hpp"
 #include "plait/trace/thread_recorder.hpp"
 
 namespace plait::trace {
@@ -23,6 +25,9 @@ struct RecorderOptions {
   std::uint32_t rank_count = 0;
   /// The file grows by chunks of this size for each thread; a multiple of 4096.
   std::uint32_t chunk_bytes = 256 * 1024;
+  /// If given, tasks, messages and regions are counted in the place of recording each: `SumTables::bytes_max` and a
+  /// chunk for each thread are all that it takes. Chunks then have `SumTable::chunk_bytes`.
+  std::optional<ProfileOptions> profile;
 };
 
 /// The trace of one rank: a file, names, and a `ThreadRecorder` for each thread. Must outlive its users. Threads: any.
@@ -65,6 +70,9 @@ class Recorder {
   /// The recorder of worker `worker` or, if that is invalid, of the thread `name`; created at the first call. Takes a
   /// lock: store the result.
   [[nodiscard]] ThreadRecorder& thread(WorkerId worker, std::string_view name);
+
+  /// A region begins on a worker. Only a profile needs it, whose windows may begin with regions.
+  void region_begins(NameId region, nanoseconds now, WorkerId worker) noexcept;
 
   /// Returns a new chunk for records that change in place: zeros without the chunk's first record, mapped until this
   /// recorder ends. Empty when off, and when there is no space. `name`: of the thread in the file. Takes a lock, and

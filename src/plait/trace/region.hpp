@@ -22,6 +22,7 @@ class Region {
     if (is_on_) {
       span_.name = trace.name(Role::span, name);
       span_.start = trace.now();
+      trace.region_begins(span_.name, span_.start, WorkerId{0});
     }
   }
   Region(const Region&) = delete;

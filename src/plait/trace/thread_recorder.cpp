@@ -3,12 +3,15 @@
 #include "plait/trace/thread_recorder.hpp"
 
 #include "plait/trace/detail/encode.hpp"
+#include "plait/trace/detail/event_profile.hpp"
 
 namespace plait::trace {
 
 template <class Event>
 void ThreadRecorder::write(const Event& event) noexcept {
-  detail::encode(event, *this);
+  if (profile_ == nullptr || profile_->keeps(event, *this)) {
+    detail::encode(event, *this);
+  }
 }
 
 template void ThreadRecorder::write(const TaskEvent&) noexcept;
@@ -32,6 +35,7 @@ template void ThreadRecorder::write(const WindowEvent&) noexcept;
 template void ThreadRecorder::write(const ProfileStateEvent&) noexcept;
 template void ThreadRecorder::write(const FlowTaskEvent&) noexcept;
 template void ThreadRecorder::write(const GraphClaimsEvent&) noexcept;
+template void ThreadRecorder::write(const EngineSumEvent&) noexcept;
 template void ThreadRecorder::write(const CollectiveLayoutEvent&) noexcept;
 template void ThreadRecorder::write(const TaskOrderEvent&) noexcept;
 

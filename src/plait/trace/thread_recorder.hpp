@@ -2,18 +2,32 @@
 // Made from schema.toml by tools/make_trace_code.py: edit that.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <utility>
+
 #include "plait/trace/event.hpp"
 #include "plait/trace/record_writer.hpp"
 
 namespace plait::trace {
 
+namespace detail {
+class EventProfile;
+}
+
 /// Records the events of one thread: about 20 ns each; when tracing is off, one predictable branch.
 ///
 /// Owned by its `Recorder`. The worker of an event is this recorder's. An event is in the file when the
-/// call returns, also if the process is killed then. Threads: one at a time.
+/// call returns, also if the process is killed then. Of a profile, events are counted, and recorded in
+/// windows only. Threads: one at a time.
 class ThreadRecorder final : public RecordWriter {
  public:
-  using RecordWriter::RecordWriter;
+  /// As `RecordWriter`. Borrows the profile; null: all events are recorded.
+  ThreadRecorder(ChunkSource* chunks,
+                 std::uint16_t worker,
+                 std::string thread_name,
+                 detail::EventProfile* profile = nullptr) noexcept
+      : RecordWriter{chunks, worker, std::move(thread_name)}, profile_{profile} {}
 
   void task(const TaskEvent& event) noexcept { record(event); }
   void message(const MessageEvent& event) noexcept { record(event); }
@@ -42,6 +56,7 @@ class ThreadRecorder final : public RecordWriter {
   void flow_task(const FlowTaskEvent& event) noexcept { record(event); }
   /// One record for each 12 of `claims`.
   void graph_claims(const GraphClaimsEvent& event) noexcept { record(event); }
+  void engine_sum(const EngineSumEvent& event) noexcept { record(event); }
   void collective_layout(const CollectiveLayoutEvent& event) noexcept { record(event); }
   /// One record for each 4 of `earlier`, at least one.
   void task_order(const TaskOrderEvent& event) noexcept { record(event); }
@@ -55,6 +70,8 @@ class ThreadRecorder final : public RecordWriter {
   }
   template <class Event>
   void write(const Event& event) noexcept;
+
+  detail::EventProfile* profile_;
 };
 
 }  // namespace plait::trace

@@ -101,7 +101,7 @@ def _steps(rank: int, ranks: int, steps: int) -> npt.NDArray[np.uint8]:
     calls: npt.NDArray[Any] = whole.view(SCHEMA["call"].dtype)[..., 0]
     messages: npt.NDArray[Any] = whole.view(SCHEMA["message"].dtype)[..., 0]
     size = 8 << (step % 16)
-    wait = begin + 60_000 + (step * 7919 + rank * 104729) % 20_000
+    wait = begin + 30_000 + (step * 7919 + rank * 104729) % 20_000
     end = wait + 2000 + size // 10
     neighbours = ((rank + 1) % ranks, (rank - 1) % ranks)
     for at in range(4):

@@ -72,6 +72,20 @@ Window = Annotated[
         min=0, metavar="N", help="Of a profile (plait record --profile): the events of this window."
     ),
 ]
+Profile = Annotated[
+    bool,
+    typer.Option(
+        "--profile", help="Count what is done in bounded memory, in the place of recording each event."
+    ),
+]
+ProfileWindow = Annotated[
+    str | None,
+    typer.Option(
+        "--window",
+        metavar="LENGTH/PERIOD|region:NAME",
+        help="With --profile: record each event in these windows, too.",
+    ),
+]
 JsonFile = Annotated[
     Path | None,
     typer.Option(
@@ -88,6 +102,12 @@ def output_option(metavar: str, text: str) -> Any:
 def ranks_option(text: str, *, most: int | None = None, panel: str | None = None) -> Any:
     """The number of MPI ranks."""
     return typer.Option("--ranks", "-n", min=1, max=most, metavar="N", help=text, rich_help_panel=panel)
+
+
+def require_profile(profile: bool, window: str | None) -> None:
+    """Raises typer.BadParameter for windows of no profile."""
+    if window is not None and not profile:
+        raise typer.BadParameter("--window is for --profile: without it, each event is recorded anyway")
 
 
 #: A run has no more (docs/reference/trace-format.md).

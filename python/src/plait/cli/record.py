@@ -10,7 +10,17 @@ from typing import Annotated
 import typer
 
 from plait.cli.completion import one_of
-from plait.cli.options import CallPath, Counters, LauncherKind, Quiet, Sample, output_option
+from plait.cli.options import (
+    CallPath,
+    Counters,
+    LauncherKind,
+    Profile,
+    ProfileWindow,
+    Quiet,
+    Sample,
+    output_option,
+    require_profile,
+)
 
 _NOTES = """
 What the program sees: LD_PRELOAD names the recorder, PLAIT_RECORD_FOLDER the folder of the run. They
@@ -67,17 +77,8 @@ def record(
         bool,
         typer.Option("--progress", help="Also let a thread make progress while the program computes."),
     ] = False,
-    profile: Annotated[
-        bool,
-        typer.Option("--profile", help="Count calls in bounded memory, in the place of recording each."),
-    ] = False,
-    window: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LENGTH/PERIOD|region:NAME",
-            help="With --profile: record each event in these windows, too.",
-        ),
-    ] = None,
+    profile: Profile = False,
+    window: ProfileWindow = None,
     call_path: CallPath = 1,
     counters: Counters = None,
     sample: Sample = None,
@@ -107,8 +108,7 @@ def record(
 
       plait report runs/melt     (then)
     """
-    if window is not None and not profile:
-        raise typer.BadParameter("--window is for --profile: without it, each event is recorded anyway")
+    require_profile(profile, window)
     module = import_module("plait.commands.record")
     wishes = module.Wishes(
         name=name,

@@ -11,8 +11,8 @@ from plait._errors import PlaitError
 from plait._units import format_bytes
 from plait.readers.plait import require_run, wanted_files
 
-#: What a report takes for each byte of a trace, at its peak: 1.25 GB for 160 MB of a halo exchange.
-_BYTES_OF_REPORT = 8
+#: What a report takes for each byte of a trace, at its peak: 1.4 GB for 160 MB of a halo exchange.
+_BYTES_OF_REPORT = 9
 #: ... and reading a window, or the sums of a profile, of all events of which most are left out.
 _BYTES_OF_PART = 3
 
@@ -29,11 +29,13 @@ def require_memory(folder: Path, *, ranks: Collection[int] | None = None, is_par
     available = available_bytes()
     if available is None or needed <= available:
         return
-    events = size // _schema.RECORD_BYTES
+    records = size // _schema.RECORD_BYTES
+    what = "records, of sums and of windows" if is_part else "events"
+    better = "shorter windows" if is_part else "--profile, which stays small"
     raise PlaitError(
-        f"{folder} has about {events:,} events: to read them takes about {format_bytes(needed)} of "
+        f"{folder} has about {records:,} {what}: to read them takes about {format_bytes(needed)} of "
         f"memory, and {format_bytes(available)} is available; read some ranks with plait report "
-        "--only-ranks 0-3, or record with --profile, which stays small"
+        f"--only-ranks 0-3, or record with {better}"
     )
 
 

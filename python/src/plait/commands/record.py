@@ -17,6 +17,7 @@ from plait._errors import PlaitError
 from plait._files import write_text
 from plait._preload import Target, preloading, program_in
 from plait._sites import resolve_sites
+from plait.commands._window import profile_variables
 from plait.commands.run import Ending, Place, make_run_folder, say, shown, supervise, write_facts
 
 #: Those of src/plait/record/counters.cpp.
@@ -71,8 +72,7 @@ def record(
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> int:
     """Returns the command's exit status. `behind`: libraries to preload between the recorder and MPI."""
-    if wishes.window is not None:
-        require_window(wishes.window)
+    counted = profile_variables(profile=wishes.profile, window=wishes.window)
     target = Target.of(command, wishes.mpi, wishes.launcher)
     recorder = _build.library_for(_build.RECORDER, target.wanted())
     program = Path(program_in(command) or command[0]).name
@@ -82,8 +82,7 @@ def record(
         **preloading(recorder, *behind),
         "PLAIT_RECORD_FOLDER": str(folder),
         **({"PLAIT_RECORD_PROGRESS": "1"} if wishes.progress else {}),
-        **({"PLAIT_RECORD_PROFILE": "1"} if wishes.profile else {}),
-        **({"PLAIT_RECORD_WINDOW": wishes.window} if wishes.window is not None else {}),
+        **counted,
         **wishes.details.variables(),
         **variables,
     }
@@ -118,25 +117,6 @@ def recording_variables(
 
 def write_sites(run: Path) -> None:
     write_text(run / "sites.json", json.dumps(resolve_sites(run), indent=1) + "\n")
-
-
-def require_window(text: str) -> None:
-    """Raises PlaitError if the recorder could not read it (src/plait/record/window.cpp)."""
-    time = re.fullmatch(r"([0-9.]+)(ms|s|min|h)/([0-9.]+)(ms|s|min|h)", text)
-    region = re.fullmatch(r"region:[^/]+(/[1-9][0-9]*)?", text)
-    if region is None and (time is None or not _is_window(*time.groups())):
-        raise PlaitError(
-            f"--window {text} is no window; give LENGTH/PERIOD as in 10s/1000s (at least 1ms, and "
-            "LENGTH not above PERIOD), region:NAME, region:FROM..TO, or one of the latter with /EVERY"
-        )
-
-
-def _is_window(length: str, length_unit: str, period: str, period_unit: str) -> bool:
-    units = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-    try:
-        return 1e-3 <= float(length) * units[length_unit] <= float(period) * units[period_unit]
-    except ValueError:
-        return False
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import webbrowser
 from collections.abc import Collection
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from rich.console import Console
@@ -17,7 +18,6 @@ from plait._files import write_json
 from plait._units import format_count, format_time
 from plait.commands._memory import require_memory
 from plait.commands._part import is_profile
-from plait.export.perfetto import write_perfetto
 from plait.measures.critical_path import WHAT
 from plait.measures.findings import describe_messages
 from plait.measures.loss_sentences import heading, largest_losses
@@ -27,7 +27,9 @@ from plait.readers.plait import read_run
 from plait.report.analysis import Analysis, analyse
 from plait.report.graphviz import MISSING, has_dot
 from plait.report.summary import find_all_call_losses, find_all_losses, loss_records, summarise
-from plait.report.write import Written, write_report
+
+if TYPE_CHECKING:
+    from plait.report.write import Written
 
 _NOTICES_MAX = 6
 
@@ -55,12 +57,14 @@ def report(
         console.print(f"[yellow]note:[/] {escape(notice)}")
     if len(notices) > _NOTICES_MAX:
         console.print(f"[yellow]note:[/] and {len(notices) - _NOTICES_MAX} more, on the page")
+    # Loaded here: what draws takes as long to load as a run of a million events does to be read.
+    drawing = import_module("plait.report.write")
     with console.status("drawing"):
-        written = write_report(analysis, output or folder / _page_folder(window))
+        written: Written = drawing.write_report(analysis, output or folder / _page_folder(window))
     _print(console, analysis)
     console.print(f"wrote {escape(str(written.page))} and {len(written.pictures)} pictures beside it")
     if perfetto is not None:
-        write_perfetto(analysis.run, analysis.matched, perfetto)
+        import_module("plait.export.perfetto").write_perfetto(analysis.run, analysis.matched, perfetto)
         console.print(f"wrote {escape(str(perfetto))}; open it in ui.perfetto.dev")
     if results is not None:
         write_json(results, _document(analysis, written, perfetto, window))

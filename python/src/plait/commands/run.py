@@ -24,6 +24,7 @@ from plait import _launchers
 from plait._build import built_application
 from plait._errors import PlaitError, Status
 from plait._files import write_text
+from plait.commands._window import profile_variables
 
 #: How long a job may go on after a rank of it has died.
 GRACE_S = 10.0
@@ -59,6 +60,8 @@ class Job:
     call_path: int = 1
     counters: str | None = None
     sample: int | None = None
+    profile: bool = False
+    window: str | None = None
 
     @property
     def is_preloaded(self) -> bool:
@@ -114,6 +117,7 @@ def run_program(job: Job) -> int:
             f"--bind {job.bind} is unknown; use {', '.join(launcher.BINDINGS)}", status=Status.usage
         )
     _require_consistent(job)
+    counted = profile_variables(profile=job.profile, window=job.window)
     program = _find_program(job.program)
     found = launcher.find_launcher(job.mpiexec)
     place = launcher.Placement(
@@ -122,12 +126,13 @@ def run_program(job: Job) -> int:
     place_of_run = Place(job.output, job.name, Path(job.program).name, job.force)
     folder = make_run_folder(place_of_run) if job.trace else None
     command, environment = launcher.launch_command(found, place, [program, *job.arguments])
-    environment |= _plait_environment(job, folder)
+    environment |= _plait_environment(job, folder) | counted
     if job.is_preloaded:
         # Imported here, as that module imports this one.
         recording = import_module("plait.commands.record")
         details = recording.Details(job.call_path, job.counters, job.sample)
         variables = recording.recording_variables(program, found, folder, details, job.record_mpi)
+        variables |= counted
         command = _launchers.exporting(found.kind, command, variables)
         environment = environment | variables | {"PLAIT_TRACE": ""}
     whole = {**os.environ, **environment}
@@ -146,6 +151,7 @@ def _require_consistent(job: Job) -> None:
         "--record-mpi": job.record_mpi,
         "--sample": job.sample is not None,
         "--counters": job.counters is not None,
+        "--profile": job.profile,
     }
     recording = next((option for option, is_given in wanted.items() if is_given), None)
     if recording is not None and not job.trace:

@@ -130,7 +130,9 @@ def _progression(run: Run, calls: CallMeasures) -> list[str]:
     )
     if stalled.height > 1 and whole - lost / calls.whole_ns >= _WORTH:
         text += f", and up to {_percent(whole)} with all calls"
-    possible, achieved = (int(calls.overlap[name].sum()) for name in ("possible_ns", "achieved_ns"))
+    possible, achieved = (
+        int(calls.overlap_by_rank[name].sum()) for name in ("possible_ns", "achieved_ns")
+    )
     if possible > 0:
         text += f"; {format_share(achieved, possible)} of what could overlap with computing did"
     return [f"{text}."]

@@ -25,6 +25,7 @@ from plait.measures.overlap import (
     soonest_ns,
     stalled_calls,
 )
+from plait.measures.run_path import call_causes
 from plait.measures.savings import Savings, savings
 from plait.measures.traffic import collective_matrix, message_matrix, size_histogram
 from plait.measures.wait_states import begun_collectives, meetings, wait_states, wait_times
@@ -53,12 +54,13 @@ class CallMeasures:
     stalled: pl.DataFrame  # stalled_calls: one row for each call that waited for data ready earlier
     stalled_by_function: pl.DataFrame  # function, stalled_ns
     stalled_by_site: pl.DataFrame  # function, site, stalled_ns
-    overlap: pl.DataFrame  # message_overlap
     overlap_by_rank: pl.DataFrame  # overlap_times
     link: Link | None
     savings: Savings
     collectives: pl.DataFrame  # collective_operations
-    sides: pl.DataFrame  # message_sides
+    #: message_sides, which take much memory: only where some messages have non-contiguous data.
+    sides: pl.DataFrame
+    causes: pl.DataFrame  # call_causes
     is_of_sums: bool = False  # of a profile: of what waits for whom nothing is known
 
 
@@ -110,12 +112,12 @@ def measure_calls(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -
         stalled=stalled,
         stalled_by_function=stalled.group_by("function").agg(sum_stalled).sort("function"),
         stalled_by_site=stalled.group_by("function", "site").agg(sum_stalled).sort("function", "site"),
-        overlap=overlap,
         overlap_by_rank=overlap_times(overlap, "rank"),
         link=link,
         savings=savings(run, calls, waits, stalled, window_ns),
         collectives=collective_operations(run, met, calls),
         sides=sides,
+        causes=call_causes(calls, sides, met, begun),
         is_of_sums=run.is_profile,
     )
 

@@ -87,3 +87,18 @@ def idle_by_rank(lanes: pl.DataFrame) -> pl.DataFrame:
         )
         .sort("rank")
     )
+
+
+def covered_until(
+    start: npt.NDArray[np.float64],
+    end: npt.NDArray[np.float64],
+    edges: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """Summed time of the intervals before each edge. They may overlap: each counts."""
+    knots = np.concatenate((start, end))
+    order = np.argsort(knots, kind="stable")
+    slope = np.cumsum(np.concatenate((np.ones(start.size), -np.ones(end.size)))[order])
+    knots = knots[order]
+    until = np.concatenate(([0.0], np.cumsum(slope[:-1] * np.diff(knots))))
+    result: npt.NDArray[np.float64] = np.interp(edges, knots, until)
+    return result

@@ -73,6 +73,9 @@ _OF_CLASS = {
     events.CALL_FILE: FILES,
 }
 
+#: Names of losses, each in a byte: a table has one for each call.
+_NAME = pl.Enum([*_LATE, *dict.fromkeys(_OF_CLASS.values()), OTHER_CALLS])
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -212,13 +215,13 @@ def _call_parts(run: Run, calls: CallMeasures) -> pl.DataFrame:
     late = calls.waits.select("call", "kind", "peer", pl.col("lost_ns").alias("late_ns"))
     stalled = calls.stalled.select("call", "stalled_ns")
     to_late = pl.col("kind").replace_strict(
-        _OF_WAIT_KIND, default=LATE_AT_COLLECTIVES, return_dtype=pl.String
+        _OF_WAIT_KIND, default=LATE_AT_COLLECTIVES, return_dtype=_NAME
     )
-    to_own = pl.col("class").replace_strict(_OF_CLASS, default=OTHER_CALLS, return_dtype=pl.String)
+    to_own = pl.col("class").replace_strict(_OF_CLASS, default=OTHER_CALLS, return_dtype=_NAME)
+    columns = ("rank", "worker", "function", "site", "communicator", "class", "bytes_given", *_TIMES)
     return (
         calls_within(run, calls.window_ns)
-        .drop("peer")
-        .rename({"kind": "record"}, strict=False)
+        .select(columns)
         .with_row_index("call")
         .join(late, on="call", how="left", maintain_order="left")
         .join(stalled, on="call", how="left", maintain_order="left")
@@ -234,6 +237,7 @@ def _call_parts(run: Run, calls: CallMeasures) -> pl.DataFrame:
             to_late.alias("late"),
             to_own.alias("own"),
         )
+        .drop(_TIMES)
     )
 
 

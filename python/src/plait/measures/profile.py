@@ -80,15 +80,36 @@ def lanes(run: Run) -> pl.DataFrame:
 
 def message_sums(run: Run) -> pl.DataFrame:
     """Messages as their senders counted them; where no rank did, as the receivers."""
-    sent = run.sums.filter(pl.col("of") == events.SUM_OF_SENT)
-    return sent if sent.height else run.sums.filter(pl.col("of") == events.SUM_OF_RECEIVED)
+    sides = message_sides(run)
+    sent = sides.filter(pl.col("of") == events.SUM_OF_SENT)
+    return sent if sent.height else sides.filter(pl.col("of") == events.SUM_OF_RECEIVED)
+
+
+def message_sides(run: Run) -> pl.DataFrame:
+    """The sums of messages, of MPI and of plait's engine: of (as in `Run.sums`), rank, peer, size_class,
+    folded, count, bytes_given."""
+    columns = ("of", "rank", "peer", "size_class", "folded", "count", "bytes_given")
+    own = pl.col("communicator") >= events.OWN_COMMUNICATORS
+    of_engine = run.engine_sums.filter(
+        pl.col("of").is_in([events.ENGINE_SENT, events.ENGINE_RECEIVED]) & ~own
+    ).with_columns(
+        pl.when(pl.col("of") == events.ENGINE_SENT)
+        .then(events.SUM_OF_SENT)
+        .otherwise(events.SUM_OF_RECEIVED)
+        .cast(run.sums.schema["of"])
+        .alias("of"),
+        pl.col("bytes").alias("bytes_given"),
+    )
+    of_mpi = run.sums.filter(pl.col("of") != events.SUM_OF_CALLS)
+    return pl.concat([of_mpi.select(columns), of_engine.select(columns)])
 
 
 def sides_by_rank(run: Run) -> pl.DataFrame:
     """rank, sent_messages, sent_bytes, received_messages, received_bytes."""
-    found = run.sums.select("rank").unique()
+    sides = message_sides(run)
+    found = pl.concat([run.sums.select("rank"), run.engine_sums.select("rank")]).unique()
     for name, of in (("sent", events.SUM_OF_SENT), ("received", events.SUM_OF_RECEIVED)):
-        own = run.sums.filter(pl.col("of") == of)
+        own = sides.filter(pl.col("of") == of)
         counted = own.group_by("rank").agg(
             pl.col("count").sum().alias(f"{name}_messages"),
             pl.col("bytes_given").sum().alias(f"{name}_bytes"),
@@ -103,7 +124,8 @@ def profile_matrix(run: Run) -> pl.DataFrame:
     is_sent = pl.col("of") == events.SUM_OF_SENT
     kept = is_sent | ((pl.col("of") == events.SUM_OF_RECEIVED) & pl.col("peer").is_in(missing))
     return (
-        run.sums.filter(kept & (pl.col("peer") >= 0))
+        message_sides(run)
+        .filter(kept & (pl.col("peer") >= 0))
         .select(
             pl.when(is_sent).then("rank").otherwise("peer").alias("source"),
             pl.when(is_sent).then("peer").otherwise("rank").alias("destination"),
@@ -193,6 +215,11 @@ def durations(run: Run) -> pl.DataFrame:
         )
         .sort("time_ns", "function", descending=[True, False])
     )
+    return with_quantiles(found)
+
+
+def with_quantiles(found: pl.DataFrame) -> pl.DataFrame:
+    """With p50_ns, p90_ns and p99_ns, of a table with max_ns and BIN_COLUMNS."""
     bins = found.select(events.BIN_COLUMNS).to_numpy().astype(np.float64)
     most = found["max_ns"].to_numpy().astype(np.float64)
     return found.with_columns(
@@ -224,13 +251,14 @@ def describe_profile(run: Run) -> list[str]:
     found = [NOT_KNOWN + _windows_in_words(run)]
     for folded, what in (
         (events.FOLDED_WITHOUT_PEER, "have a place and a size, but no peer and no communicator"),
-        (events.FOLDED_CLASS_ONLY, "have a class only, no function and no place"),
+        (events.FOLDED_CLASS_ONLY, "have a class only, no function, no kind and no place"),
     ):
-        counts = run.sums.filter(pl.col("folded") == folded)["count"]
+        counted = pl.concat([table.select("folded", "count") for table in (run.sums, run.engine_sums)])
+        counts = counted.filter(pl.col("folded") == folded)["count"]
         if counts.len():
             found.append(
                 f"The memory of the profile was full: {int(counts.sum()):,} of "
-                f"{int(run.sums['count'].sum()):,} calls and messages {what}"
+                f"{int(counted['count'].sum()):,} calls, messages and tasks {what}"
             )
     lost = int(run.profile_states["lost"].sum())
     if lost:
@@ -241,6 +269,6 @@ def describe_profile(run: Run) -> list[str]:
 def _windows_in_words(run: Run) -> str:
     numbers = run.windows["number"].unique().sort().to_list()
     if not numbers:
-        return " `plait record --profile --window 10s/1000s` also records all events of such windows."
+        return " With `--profile --window 10s/1000s` all events of such windows are recorded, too."
     which = f"window {numbers[0]}" if len(numbers) == 1 else f"windows {numbers[0]} to {numbers[-1]}"
     return f" All events were recorded in {which}: `plait report RUN --window {numbers[0]}` shows them."

@@ -17,13 +17,14 @@ Walks backwards from the thread that ended last, at each time to what this threa
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import itemgetter
 
 import polars as pl
 
 from plait import _events as events
 from plait._events import Run
+from plait.measures.call_lanes import CallLanes, Thread
 from plait.measures.calls import calls_within, parallel_window
 from plait.measures.message_sides import message_sides
 from plait.measures.wait_states import begun_collectives, meetings
@@ -47,20 +48,10 @@ RUN_PATH: dict[str, pl.DataType] = {
     "start_ns": pl.Int64(),
     "end_ns": pl.Int64(),
 }
-_Thread = tuple[int, int]  # rank, worker
 _End = tuple[int, int, "_Task"]  # time, rank, and the task that ended
 _Row = tuple[int, int, int, int, int, int]
 #: Steps without progress in time, after which a path is at its end: clocks of ranks disagree.
 _STUCK_MAX = 16
-
-
-@dataclass
-class _Call:
-    start_ns: int
-    end_ns: int
-    function: int
-    late_rank: int = -1
-    came_ns: int = 0  # when that rank came
 
 
 @dataclass
@@ -77,25 +68,10 @@ class _Task:
 
 
 @dataclass
-class _Lane:
-    """What one thread did, by start; nothing of a kind overlaps."""
-
-    calls: list[_Call] = field(default_factory=list)
-    tasks: list[_Task] = field(default_factory=list)
-
-    def call_before(self, time_ns: int) -> _Call | None:
-        """The last that began before a time."""
-        at = bisect_left(self.calls, time_ns, key=lambda call: call.start_ns)
-        return self.calls[at - 1] if at else None
-
-    def task_before(self, time_ns: int) -> _Task | None:
-        at = bisect_left(self.tasks, time_ns, key=lambda task: task.start_ns)
-        return self.tasks[at - 1] if at else None
-
-
-@dataclass
 class _Threads:
-    lanes: dict[_Thread, _Lane]
+    calls: CallLanes
+    tasks: dict[Thread, list[_Task]]  # of each worker by start; none overlap
+    workers: dict[int, list[Thread]]  # the threads of each rank that call
     task_of: dict[tuple[int, int], _Task]  # (rank, task id)
     sent: dict[tuple[int, int, int], _Task]  # (source, destination, sequence) -> send task
     sent_ns: dict[tuple[int, int, int], int]
@@ -103,28 +79,39 @@ class _Threads:
     ends: dict[int, list[_End]]
     phases: dict[int, list[_End]]  # of each phase: all of its tasks, on all ranks, by end
 
-    def at(self, rank: int, time_ns: int) -> _Thread:
+    def at(self, rank: int, time_ns: int) -> Thread:
         """The thread of a rank that came into a call at a time; its first where that is not known."""
-        for thread, lane in self.lanes.items():
-            call = lane.call_before(time_ns + 1) if thread[0] == rank else None
-            if call is not None and call.end_ns >= time_ns:
+        for thread in self.workers.get(rank, []):
+            call = self.calls.before(thread, time_ns + 1)
+            if call >= 0 and self.calls.end_ns[call] >= time_ns:
                 return thread
         return rank, 0
 
+    def task_before(self, thread: Thread, time_ns: int) -> _Task | None:
+        """The last that began before a time."""
+        tasks = self.tasks.get(thread, [])
+        at = bisect_left(tasks, time_ns, key=lambda task: task.start_ns)
+        return tasks[at - 1] if at else None
 
-def run_path(run: Run, matched: pl.DataFrame) -> pl.DataFrame:
+
+def run_path(run: Run, matched: pl.DataFrame, causes: pl.DataFrame | None = None) -> pl.DataFrame:
     """Stretches in order of time (RUN_PATH), from the end of MPI_Init to the last thing that was done.
 
-    Empty where a run has no calls. `matched`: `match_messages`. Times of two ranks are right to
-    `run.clock_error_ns`.
+    Empty where a run has no calls. `matched`: `match_messages`; `causes`: `call_causes` (None: they are
+    found here). Times of two ranks are right to `run.clock_error_ns`.
     """
     if not run.calls.height:
         return pl.DataFrame(schema=RUN_PATH)
     window_ns = parallel_window(run)
-    threads = _threads(run, matched, window_ns)
+    calls = calls_within(run, window_ns)
+    if causes is None:
+        sides = message_sides(calls, matched.filter(~events.IS_OF_ENGINE), run.clock_error_ns)
+        met = meetings(run, calls)
+        causes = call_causes(calls, sides, met, begun_collectives(met, calls))
+    threads = _threads(run, matched, CallLanes(calls, causes, window_ns[0]))
     walk = _Walk(threads, window_ns[0], _last(threads, window_ns[1]))
     walk.go()
-    return pl.DataFrame(walk.rows[::-1], schema=RUN_PATH, orient="row")
+    return walk.path()
 
 
 def run_path_shares(path: pl.DataFrame, run: Run) -> pl.DataFrame:
@@ -157,14 +144,14 @@ def stretch_name(run: Run, what: int, kind: int) -> str:
     return "message under way" if what == MESSAGE else WHAT[what]
 
 
-def call_causes(run: Run, calls: pl.DataFrame, matched: pl.DataFrame) -> pl.DataFrame:
+def call_causes(
+    calls: pl.DataFrame, sides: pl.DataFrame, met: pl.DataFrame, begun: pl.DataFrame
+) -> pl.DataFrame:
     """Of each call that waited for another rank: call (its row), rank, came_ns: who came last, and when.
 
-    `calls`: `calls_within`. As in `wait_states`, of all that a call completed the latest.
+    Of `calls_within`, `message_sides`, `meetings`, `begun_collectives`. As in `wait_states`, of all that
+    a call completed the latest.
     """
-    sides = message_sides(calls, matched.filter(~events.IS_OF_ENGINE), run.clock_error_ns)
-    met = meetings(run, calls)
-    begun = begun_collectives(met, calls)
     parts = [
         sides.filter(~pl.col("buffered")).select(
             "call", pl.col("peer").alias("rank"), pl.col("other_ns").alias("came_ns")
@@ -193,16 +180,11 @@ def call_causes(run: Run, calls: pl.DataFrame, matched: pl.DataFrame) -> pl.Data
 # --- what the threads did ---------------------------------------------------------------------------
 
 
-def _threads(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -> _Threads:
-    lanes: dict[_Thread, _Lane] = {}
-    calls = calls_within(run, window_ns)
-    rows = calls.select("start_ns", "end_ns", "function").iter_rows()
-    found = [_Call(*row) for row in rows]
-    for call, rank, came_ns in call_causes(run, calls, matched).iter_rows():
-        found[call].late_rank, found[call].came_ns = rank, came_ns
-    for call, thread in zip(found, calls.select("rank", "worker").iter_rows(), strict=True):
-        lanes.setdefault(thread, _Lane()).calls.append(call)
-    threads = _Threads(lanes, {}, {}, {}, {}, {})
+def _threads(run: Run, matched: pl.DataFrame, lanes: CallLanes) -> _Threads:
+    workers: dict[int, list[Thread]] = {}
+    for thread in lanes.rows:
+        workers.setdefault(thread[0], []).append(thread)
+    threads = _Threads(lanes, {}, workers, {}, {}, {}, {}, {})
     tasks = run.tasks.sort("rank", "worker", "start_ns")
     _add_tasks(threads, tasks)
     _add_ends(threads, tasks, set(run.graph_runs["step"].unique().to_list()))
@@ -223,7 +205,7 @@ def _add_tasks(threads: _Threads, tasks: pl.DataFrame) -> None:
         task.message = message >> 32, message & 0xFFFFFFFF
         threads.task_of[rank, number] = task
         if task.role == events.ROLE_TASK:
-            threads.lanes.setdefault((rank, task.worker), _Lane()).tasks.append(task)
+            threads.tasks.setdefault((rank, task.worker), []).append(task)
         elif task.role == events.ROLE_SEND:
             threads.sent[rank, *task.message] = task
 
@@ -257,9 +239,11 @@ class _Walk:
 
     def __init__(self, threads: _Threads, low_ns: int, place: tuple[int, int, int]) -> None:
         self._threads = threads
+        self._calls = threads.calls
         self._low_ns = low_ns
         self._rank, self._worker, self._time_ns = place
-        self.rows: list[_Row] = []  # the latest first, without gaps or overlaps
+        self._rows: list[_Row] = []  # without gaps or overlaps, but for those of the ranges
+        self._ranges: list[tuple[int, int]] = []  # rows of calls, and of times between them, as they are
 
     def go(self) -> None:
         stuck = 0
@@ -269,29 +253,41 @@ class _Walk:
             stuck = 0 if self._time_ns < before else stuck + 1
         self._add(PROGRAM, -1, self._low_ns)
 
+    def path(self) -> pl.DataFrame:
+        """RUN_PATH, by time."""
+        calls, between = self._calls.stretches(self._ranges)
+        kinds = ((calls, CALL, pl.col("function")), (between, PROGRAM, pl.lit(-1)))
+        parts = [pl.DataFrame(self._rows, schema=RUN_PATH, orient="row")]
+        for table, what, kind in kinds:
+            named = table.with_columns(pl.lit(what).alias("what"), kind.alias("kind"))
+            parts.append(named.select(pl.col(name).cast(kept) for name, kept in RUN_PATH.items()))
+        return pl.concat(parts).filter(pl.col("end_ns") > pl.col("start_ns")).sort("start_ns")
+
     def _step(self) -> None:
-        lane = self._threads.lanes.get((self._rank, self._worker), _Lane())
-        call, task = lane.call_before(self._time_ns), lane.task_before(self._time_ns)
-        if call is not None and call.end_ns >= self._time_ns:
+        thread = self._rank, self._worker
+        calls, call = self._calls, self._calls.before(thread, self._time_ns)
+        task = self._threads.task_before(thread, self._time_ns)
+        if call >= 0 and calls.end_ns[call] >= self._time_ns:
             self._through_call(call)
         elif task is not None and task.end_ns >= self._time_ns:
-            nested = call is not None and call.end_ns > task.start_ns
-            self._add(TASK, task.kind, call.end_ns if call is not None and nested else task.start_ns)
+            nested = call >= 0 and calls.end_ns[call] > task.start_ns
+            self._add(TASK, task.kind, calls.end_ns[call] if nested else task.start_ns)
             if not nested:
-                self._before_task(lane, task)
+                self._before_task(thread, task)
         else:
             self._through_program(call, task)
 
-    def _through_call(self, call: _Call) -> None:
-        if call.late_rank >= 0 and call.came_ns < self._time_ns:
-            self._add(MESSAGE, call.function, call.came_ns)
-            self._rank, self._worker = self._threads.at(call.late_rank, call.came_ns)
+    def _through_call(self, call: int) -> None:
+        late_rank, came_ns = self._calls.late_rank[call], self._calls.came_ns[call]
+        if late_rank >= 0 and came_ns < self._time_ns:
+            self._add(MESSAGE, self._calls.function[call], came_ns)
+            self._rank, self._worker = self._threads.at(late_rank, came_ns)
         else:
-            self._add(CALL, call.function, call.start_ns)
+            self._add(CALL, self._calls.function[call], self._calls.start_ns[call])
 
-    def _before_task(self, lane: _Lane, task: _Task) -> None:
+    def _before_task(self, thread: Thread, task: _Task) -> None:
         """From the begin of a task."""
-        previous = lane.task_before(task.start_ns)
+        previous = self._threads.task_before(thread, task.start_ns)
         if previous is not None and task.ready_ns < previous.end_ns <= self._time_ns:
             self._add(WAIT, -1, previous.end_ns)
         else:
@@ -337,17 +333,21 @@ class _Walk:
         if sent is not None:
             self._to_what_released(sent)
 
-    def _through_program(self, call: _Call | None, task: _Task | None) -> None:
+    def _through_program(self, call: int, task: _Task | None) -> None:
         """In neither a call nor a task."""
         begin_ns = max(
             self._low_ns,
-            call.end_ns if call is not None else self._low_ns,
+            self._calls.end_ns[call] if call >= 0 else self._low_ns,
             task.end_ns if task is not None else self._low_ns,
         )
         if self._worker != 0:
             self._worker = 0  # between two graphs
             return
         ends = self._threads.ends.get(self._rank, [])
+        if not ends and task is None:
+            self._add(PROGRAM, -1, begin_ns)
+            self._past_calls(call)
+            return
         at = bisect_left(ends, self._time_ns + 1, key=itemgetter(0))
         if at and ends[at - 1][0] > begin_ns:
             end_ns, rank, last = ends[at - 1]
@@ -357,18 +357,30 @@ class _Walk:
         else:
             self._add(PROGRAM, -1, begin_ns)
 
+    def _past_calls(self, call: int) -> None:
+        """From the end of a call, where there are no tasks, to that of the call before that waited for
+        another rank: all at once, as most calls wait for none."""
+        if call < 0:
+            return
+        waited = self._calls.waited_before((self._rank, self._worker), call)
+        first = waited + 1 if waited >= 0 else self._calls.rows[self._rank, self._worker][0]
+        if first <= call:
+            self._ranges.append((first, call))
+            self._time_ns = self._calls.previous_end[first]
+
     def _add(self, what: int, kind: int, begin_ns: int) -> None:
         """The stretch from `begin_ns` to where the path has come; nothing when it has no length."""
         begin_ns = max(begin_ns, self._low_ns)
         if begin_ns < self._time_ns:
-            self.rows.append((self._rank, self._worker, what, kind, begin_ns, self._time_ns))
+            self._rows.append((self._rank, self._worker, what, kind, begin_ns, self._time_ns))
             self._time_ns = begin_ns
 
 
 def _last(threads: _Threads, high_ns: int) -> tuple[int, int, int]:
     """The thread that did something last, and when that ended."""
     last = (0, 0, 0)
-    for (rank, worker), lane in threads.lanes.items():
-        ends = [call.end_ns for call in lane.calls[-1:]] + [task.end_ns for task in lane.tasks[-1:]]
-        last = max(last, (rank, worker, max(ends)), key=itemgetter(2))
+    for (rank, worker), (_, after) in threads.calls.rows.items():
+        last = max(last, (rank, worker, threads.calls.end_ns[after - 1]), key=itemgetter(2))
+    for (rank, worker), tasks in threads.tasks.items():
+        last = max(last, (rank, worker, tasks[-1].end_ns), key=itemgetter(2))
     return last[0], last[1], min(last[2], high_ns)

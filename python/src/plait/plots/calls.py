@@ -39,7 +39,10 @@ def plot_lanes(analysis: Analysis, lanes: Lanes) -> Figure | None:
     own = [lane for lane in lanes.lanes if lane.what == "calls"]
     if not own:
         return None
-    if len(own) > _LANES_MAX:
+    groups = [lane for lane in own if lane.last_rank >= 0]
+    if groups:
+        own = [*(lane for lane in own if lane.last_rank < 0), *groups[:: -(-len(groups) // _LANES_MAX)]]
+    elif len(own) > _LANES_MAX:
         at = np.linspace(0, len(own) - 1, _LANES_MAX).astype(np.int64).tolist()
         own = [own[i] for i in at]
     close = _close_window(analysis) if len(own) <= _CLOSE_MAX else None
@@ -49,6 +52,8 @@ def plot_lanes(analysis: Analysis, lanes: Lanes) -> Figure | None:
     names, marks = kind_table(analysis.run)
     shown = _draw_panel(axes[0], own, lanes, analysis, analysis.window_ns)
     of_ranks = "" if len(own) == len(analysis.run.ranks_present) else f" ({len(own)} lanes of them)"
+    if groups:
+        of_ranks = " (ranks with most and least, and means of groups)"
     style.title(axes[0], f"What each rank did: computing, and calls{of_ranks}")
     if close is not None:
         shown |= _draw_panel(axes[1], own, lanes, analysis, close)
@@ -97,6 +102,8 @@ def _draw_panel(
 
 
 def _name(lane: Lane) -> str:
+    if lane.last_rank >= 0:
+        return f"mean of {lane.rank} to {lane.last_rank}"
     return f"rank {lane.rank}" if lane.label == "calls" else f"rank {lane.rank}, {lane.label}"
 
 

@@ -25,7 +25,7 @@ def plot_path(analysis: Analysis, lanes: Lanes) -> Figure | None:
     if step is None:
         return None
     path = analysis.paths.filter(pl.col("step") == step)
-    workers = [lane for lane in lanes.lanes if lane.what == "worker"][:_LANES_MAX]
+    workers = [lane for lane in lanes.lanes if lane.what == "worker" and lane.last_rank < 0][:_LANES_MAX]
     if not path.height or not workers:
         return None
     window = (int(path["start_ns"].item(0)), int(path["end_ns"].item(-1)))

@@ -7,16 +7,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from plait._units import bytes_unit, format_time, time_unit
-from plait.measures.messages import data_rate, in_flight, since_step_start
+from plait.measures.messages import data_rate, in_flight, since_step_start, thinned
 from plait.plots import palette, style
 from plait.report.analysis import Analysis
 
 _POINTS_MAX = 60_000
 _BINS = 500
+#: Of a curve as wide as a figure: more steps than this cannot be distinguished.
+_COLUMNS = 2000
 _LEGEND_MAX = 16
 _HIGHEST = 8
 
@@ -34,7 +37,7 @@ def plot_in_flight(analysis: Analysis) -> Figure | None:
     axes = style.add_axes(figure)[0]
     chosen = _highest({rank: curve.peak() for rank, curve in curves.items()})
     for rank in chosen:
-        curve = curves[rank]
+        curve = thinned(curves[rank], analysis.window_ns, _COLUMNS)
         time = (curve.time_ns - analysis.window_ns[0]) / scale
         colour = palette.rank_colour(rank)
         value = curve.value / size
@@ -133,13 +136,14 @@ def _scatter(axes: Axes, x: Numbers, y: Numbers, source: npt.NDArray[np.int32]) 
     """Coloured by sender; each by itself only where a legend can name it. Returns how many there are."""
     ranks = np.unique(source)
     is_named = ranks.size <= _LEGEND_MAX
+    colours = np.asarray([to_rgba(palette.rank_colour(int(rank))) for rank in ranks])
     for rank in ranks if is_named else [-1]:
         own = source == rank if is_named else source >= 0
         axes.scatter(
             x[own],
             y[own],
             s=12 if source.size < 2000 else 3,
-            c=[palette.rank_colour(int(r)) for r in source[own]],
+            c=colours[np.searchsorted(ranks, source[own])],
             alpha=0.5,
             linewidths=0,
             label=f"rank {rank}" if is_named else None,

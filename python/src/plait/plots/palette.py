@@ -60,9 +60,15 @@ _SHADES = (0.0, 0.35, -0.25, 0.55, -0.42, 0.2)
 
 def kind_marks(run: Run) -> list[Mark]:
     """A mark for each of run.kinds."""
+    of_sums = run.engine_sums.filter((pl.col("of") == events.ENGINE_TASKS) & (pl.col("kind") >= 0))
+    times = (
+        run.tasks.select("kind", "role", (pl.col("end_ns") - pl.col("start_ns")).alias("time")),
+        of_sums.select("kind", "role", pl.col("time_ns").alias("time")),
+    )
     totals = (
-        run.tasks.group_by("kind")
-        .agg((pl.col("end_ns") - pl.col("start_ns")).sum().alias("time"), pl.col("role").max())
+        pl.concat(times)
+        .group_by("kind")
+        .agg(pl.col("time").sum(), pl.col("role").max())
         .sort("time", "kind", descending=[True, False])
     )
     found = [OTHER] * len(run.kinds)

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from plait._events import Run
 from plait._units import time_unit
+from plait.measures.idle import covered_until
 from plait.plots import palette, style
 from plait.plots.marks import HATCHES, OTHER, Mark, is_line
 from plait.report.analysis import Analysis
@@ -199,7 +200,7 @@ def _shares_image(
     shares = np.zeros((len(marks), _COLUMNS))
     for index in np.unique(kind):
         own = kind == index
-        shares[index] = np.diff(_covered_until(start[own], end[own], edges)) / (width / _COLUMNS)
+        shares[index] = np.diff(covered_until(start[own], end[own], edges)) / (width / _COLUMNS)
     tops = np.minimum(np.cumsum(shares, axis=0), 1.0) * _ROWS
     image = np.full((_ROWS, _COLUMNS, 4), 0, dtype=np.uint8)
     rows = np.arange(_ROWS)[::-1, None] + 0.5
@@ -212,18 +213,3 @@ def _shares_image(
     y, x = np.mgrid[: which.shape[0], : which.shape[1]]
     image[:] = table[_LINES[patterns[which], y % _TILE, x % _TILE], which]
     return image
-
-
-def _covered_until(
-    start: npt.NDArray[np.float64],
-    end: npt.NDArray[np.float64],
-    edges: npt.NDArray[np.float64],
-) -> npt.NDArray[np.float64]:
-    """Summed time of the intervals before each edge."""
-    knots = np.concatenate((start, end))
-    order = np.argsort(knots, kind="stable")
-    slope = np.cumsum(np.concatenate((np.ones(start.size), -np.ones(end.size)))[order])
-    knots = knots[order]
-    until = np.concatenate(([0.0], np.cumsum(slope[:-1] * np.diff(knots))))
-    result: npt.NDArray[np.float64] = np.interp(edges, knots, until)
-    return result

@@ -20,9 +20,10 @@ Mask = npt.NDArray[np.bool_]
 _BINS_IN_RECORD = 12
 
 
-def sum_table(file: RankFile, clock: ClockMap, renumber: Renumber) -> pl.DataFrame:
-    """The sums of a rank with their durations, which are in the two records behind each."""
-    found, times = file["sum"], file["sum_times"]
+def sum_table(file: RankFile, name: str, clock: ClockMap, renumber: Renumber) -> pl.DataFrame:
+    """The sums of a rank with their durations, which are in the two records behind each. `name`: of the
+    sums' record, "sum" or "engine_sum"."""
+    found, times = file[name], file["sum_times"]
     bins = np.zeros((found.size, events.TIME_BINS), dtype=np.int64)
     for half in range(events.TIME_BINS // _BINS_IN_RECORD):
         at = np.searchsorted(times.where, found.where + 1 + half)
@@ -31,9 +32,9 @@ def sum_table(file: RankFile, clock: ClockMap, renumber: Renumber) -> pl.DataFra
             known = times.where[at] == found.where + 1 + half
             rows = np.where(known[:, None], times["times"][at], 0)
             bins[:, half * _BINS_IN_RECORD : (half + 1) * _BINS_IN_RECORD] = rows
-    columns = event_columns(file, SCHEMA["sum"], clock, renumber)
-    columns |= {name: bins[:, index] for index, name in enumerate(events.BIN_COLUMNS)}
-    return frame(columns, events.SUMS)
+    columns = event_columns(file, SCHEMA[name], clock, renumber)
+    columns |= {column: bins[:, index] for index, column in enumerate(events.BIN_COLUMNS)}
+    return frame(columns, events.SUMS if name == "sum" else events.ENGINE_SUMS)
 
 
 def choose_part(
@@ -45,11 +46,11 @@ def choose_part(
 ) -> Mask:
     """Leaves either the sums of a profile or the events of one window in the tables; other runs as they
     are. Returns what is left of `by_order`."""
-    if not whole["sums"].height:
+    if not whole["sums"].height and not whole["engine_sums"].height:
         if window is not None:
             raise PlaitError(
                 "this run is no profile and has no windows; leave out --window, or record with "
-                "`plait record --profile --window LENGTH/PERIOD`"
+                "`plait record --profile --window LENGTH/PERIOD`, or `plait run` with the same"
             )
         return by_order
     whole["windows"] = _windows(whole)
@@ -102,9 +103,8 @@ def _only_sums(whole: dict[str, pl.DataFrame], by_order: Mask) -> Mask:
     whole["calls"] = calls.filter(pl.col("class") == events.CALL_BEGINS_OR_ENDS)
     kept = (messages["unfinished"] & messages["received"]).to_numpy()
     whole["messages"] = messages.filter(kept)
-    for name in ("shares", "collective_layouts"):
+    for name in ("shares", "collective_layouts", "spans", "tasks", "gaps", "counters", "graph_runs"):
         whole[name] = whole[name].clear()
-    whole["spans"] = whole["spans"].clear()
     left: Mask = by_order[kept]
     return left
 
@@ -120,17 +120,20 @@ def _only_window(whole: dict[str, pl.DataFrame], by_order: Mask, window: int) ->
     def meanwhile(name: str, start: str, end: str) -> Mask:
         table = (
             whole[name]
-            .select("rank", start, end)
+            .select("rank", pl.col(start).alias("first_ns"), pl.col(end).alias("last_ns"))
             .join(bounds, on="rank", how="left", maintain_order="left")
         )
-        inside = (pl.col(end) > pl.col("low")) & (pl.col(start) < pl.col("high"))
+        inside = (pl.col("last_ns") > pl.col("low")) & (pl.col("first_ns") < pl.col("high"))
         found: Mask = table.select(inside.fill_null(value=False)).to_series().to_numpy()
         return found
 
-    calls = whole["calls"].filter(meanwhile("calls", "start_ns", "end_ns"))
-    whole["calls"] = _cut(calls, bounds, "start_ns", "end_ns")
-    spans = whole["spans"].filter(meanwhile("spans", "start_ns", "end_ns"))
-    whole["spans"] = _cut(spans, bounds, "start_ns", "end_ns")
+    for name in ("calls", "spans", "tasks", "gaps"):
+        inside = whole[name].filter(meanwhile(name, "start_ns", "end_ns"))
+        whole[name] = _cut(inside, bounds, "start_ns", "end_ns")
+    early = pl.min_horizontal("ready_ns", "start_ns")
+    whole["tasks"] = whole["tasks"].with_columns(early.alias("ready_ns"))
+    whole["counters"] = whole["counters"].filter(meanwhile("counters", "time_ns", "time_ns"))
+    calls = whole["calls"]
     begun = (
         whole["messages"]
         .join(bounds, on="rank", how="left", maintain_order="left")
@@ -146,7 +149,7 @@ def _only_window(whole: dict[str, pl.DataFrame], by_order: Mask, window: int) ->
     whole["messages"] = _cut(whole["messages"].filter(kept), bounds, *times)
     for name in ("shares", "collective_layouts"):
         whole[name] = whole[name].join(calls.select("rank", "number"), on=["rank", "number"], how="semi")
-    for name in ("sums", "profile_states"):
+    for name in ("sums", "engine_sums", "profile_states"):
         whole[name] = whole[name].clear()
     left: Mask = by_order[kept]
     return left
@@ -184,7 +187,9 @@ def _trim(whole: dict[str, pl.DataFrame], by_order: Mask, error_ns: int, notices
     receives are paired with the latest sends for which that holds.
     """
     messages = whole["messages"]
-    late = _first_without_other(messages, error_ns)
+    late = np.zeros(messages.height, dtype=np.bool_)
+    if by_order.any():  # those of plait's engine have numbers of their own
+        late[by_order] = _first_without_other(messages.filter(by_order), error_ns)
     if late.any():
         whole["messages"] = messages.filter(~late)
         notices.append(

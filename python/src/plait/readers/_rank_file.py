@@ -17,6 +17,9 @@ from plait.readers._columns import Columns, Index, gather
 Mask = npt.NDArray[np.bool_]
 
 KIND_NONE = 0  # ends a chunk
+#: Records behind the end of a chunk that a killed process may leave: the durations of a sum, which gets
+#: its kind last.
+_UNFINISHED_MAX = 2
 
 
 class UnusableFileError(Exception):
@@ -67,12 +70,18 @@ def read_rank_file(path: Path, schema: Schema = SCHEMA) -> RankFile:
             f"{path.name}: event {kinds.first_bad}: {kinds.bad_chunks} chunk(s) do not begin with "
             "a chunk record and were left out"
         )
+    if kinds.cut_off:
+        offset = _schema.HEADER_BYTES + kinds.first_cut * _schema.RECORD_BYTES
+        notices.append(
+            f"{path.name}: byte {offset:,}: a record without a kind, and {kinds.cut_off:,} records "
+            "behind it in its chunk: the file is damaged; they were left out"
+        )
 
     chunk_records = int(header["chunk_bytes"]) // _schema.RECORD_BYTES
     if kinds.of_record.size % chunk_records and kinds.of_record[-1] != KIND_NONE:
         notices.append(
-            f"{path.name} ends in the middle of its records: it was cut off, or its rank was killed "
-            "while it wrote; what came after is missing"
+            f"{path.name} ends in the middle of its records, at byte {raw.size:,}: it was cut off, or "
+            "its rank was killed while it wrote; what came after is missing"
         )
     ranks = int(header["rank_count"])
     gathered = gather(table, kinds.of_record, {r.kind: r.dtype for r in schema.records.values()})
@@ -139,6 +148,8 @@ class _Kinds:
     bad_chunks: int
     first_bad: int
     chunk_records: int
+    cut_off: int  # records behind one without a kind, which ends a chunk
+    first_cut: int
 
     def threads(self, table: npt.NDArray[np.uint8], where: Index) -> npt.NDArray[np.uint16]:
         """The thread in whose chunk each of these records is."""
@@ -163,7 +174,14 @@ def _valid_kinds(kinds: npt.NDArray[np.uint8], chunk_records: int) -> _Kinds:
     alive &= (grid[:, 0] == SCHEMA["chunk"].kind)[:, None]
     valid = np.where(alive, grid, np.uint8(0)).reshape(-1)[: kinds.size]
     first_bad = int(np.flatnonzero(headless)[0]) * chunk_records if headless.any() else 0
-    return _Kinds(valid, int(headless.sum()), first_bad, chunk_records)
+    ended = (grid != KIND_NONE) & ~alive & ~headless[:, None]
+    cut = ended.sum(axis=1)
+    cut[cut <= _UNFINISHED_MAX] = 0
+    first_cut = 0
+    if cut.any():
+        chunk = int(np.flatnonzero(cut)[0])
+        first_cut = chunk * chunk_records + int(np.flatnonzero(~alive[chunk])[0])
+    return _Kinds(valid, int(headless.sum()), first_bad, chunk_records, int(cut.sum()), first_cut)
 
 
 @dataclass(frozen=True)

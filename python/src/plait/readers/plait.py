@@ -392,7 +392,8 @@ def _tables(
     messages = _message_table(file, clock, numbering)
     tables = {**plain, "tasks": tasks, **graph_tables(file, clock, numbering.renumber)}
     tables.update(call_tables(file, clock, numbering.renumber))
-    tables["sums"] = sum_table(file, clock, numbering.renumber)
+    tables["sums"] = sum_table(file, "sum", clock, numbering.renumber)
+    tables["engine_sums"] = sum_table(file, "engine_sum", clock, numbering.renumber)
     return {**tables, "messages": add_postings(messages, tables["calls"])}
 
 

@@ -131,7 +131,7 @@ class Analysis:
     @cached_property
     def run_path(self) -> pl.DataFrame:
         """Of a run with calls; else empty."""
-        return run_path(self.run, self.matched)
+        return run_path(self.run, self.matched, self.calls.causes)
 
     @cached_property
     def run_path_shares(self) -> pl.DataFrame:
@@ -150,7 +150,9 @@ class Analysis:
     @cached_property
     def samples(self) -> SampleMeasures:
         """Of programs recorded with samples; else empty."""
-        return measure_samples(self.run, calls_within(self.run, self.parallel_ns), self.calls.waits)
+        run = self.run
+        calls = calls_within(run, self.parallel_ns) if run.samples.height else run.calls.clear()
+        return measure_samples(run, calls, self.calls.waits)
 
     @cached_property
     def traffic(self) -> TrafficMeasures:
@@ -226,7 +228,8 @@ def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
             "run it again with `plait run`"
         )
     matched = match_messages(run.messages)
-    lonely = unmatched_messages(run.messages)
+    is_whole = 2 * matched.height == run.messages.height
+    lonely = run.messages.clear() if is_whole else unmatched_messages(run.messages)
     if run.is_part:
         read = list(run.ranks_present)
         lonely = lonely.filter(pl.col("source").is_in(read) & pl.col("destination").is_in(read))

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from plait.plots import calls, critical_path, dead_time, messages, phases, style, timeline, traffic
 from plait.report.analysis import Analysis
-from plait.report.lanes import Lanes, make_lanes
+from plait.report.lanes import Lanes
 
 #: How to draw each from a run's measures; None where the run has nothing to show in it.
 FIGURES: dict[str, Callable[[Analysis, Lanes], Figure | None]] = {
@@ -43,10 +43,9 @@ def draw_tasks_of_rank(analysis: Analysis, lanes: Lanes, rank: int) -> Figure | 
         return timeline.plot_rank(analysis.run, lanes, analysis, rank)
 
 
-def draw_figures(analysis: Analysis) -> Iterator[tuple[str, Figure]]:
+def draw_figures(analysis: Analysis, lanes: Lanes) -> Iterator[tuple[str, Figure]]:
     """All that the run has something for, each drawn when it is taken, with the name of its file."""
     run = analysis.run
-    lanes = make_lanes(run)
     for rank in run.ranks_present[: timeline.RANKS_MAX if not run.calls.height else 0]:
         figure = draw_tasks_of_rank(analysis, lanes, rank)
         if figure is not None:

@@ -16,16 +16,17 @@ import polars as pl
 
 from plait import _events as events
 from plait._events import Run
+from plait.report.lane_groups import group_lanes
 
 #: More lanes than this cannot be distinguished on a page: those of some ranks are drawn.
 LANES_MAX = 400
-#: Ranks that have lanes; of more, those that spent most and least, and others evenly spread.
-RANKS_MAX = 256
+#: Ranks that have lanes; of more, those that spent most and least, and groups of neighbours.
+RANKS_MAX = 128
 #: Rows for the sends and receives of a rank; more at once are drawn over each other in the last.
 MESSAGE_ROWS_MAX = 5
 #: With more ranks than this, what goes on in the background of calls is left out.
 BACKGROUND_RANKS_MAX = 64
-_EXTREMES = 16
+_EXTREMES = 8
 
 Ints = npt.NDArray[np.int64]
 
@@ -38,6 +39,7 @@ class Lane:
     label: str
     first: int  # its bars are rows first to first + count of Lanes.bars
     count: int
+    last_rank: int = -1  # of a group of ranks, from `rank` on: the lane shows their mean; else -1
 
 
 @dataclass(frozen=True)
@@ -100,19 +102,22 @@ def make_lanes(run: Run) -> Lanes:
         "engine": _parts(_message_bars(run.engine_messages, bases), chosen),
         "gaps": _parts(_gap_bars(run, bases), chosen),
     }
-    parts: list[tuple[int, int, str, str, pl.DataFrame]] = []
+    parts: list[tuple[int, int, int, str, str, pl.DataFrame]] = []
     for rank in chosen:
         own = {name: tables[rank] for name, tables in by_rank.items() if rank in tables}
-        parts.extend((rank, *part) for part in _of_rank(own, len(chosen)))
+        parts.extend((rank, -1, *part) for part in _of_rank(own, len(run.ranks_present)))
+    left_out = max(0, len(parts) - LANES_MAX)
+    parts = parts[:LANES_MAX]
+    if len(chosen) < len(run.ranks_present):
+        parts.extend(_of_groups(run, bases))
     lanes: list[Lane] = []
     tables: list[pl.DataFrame] = []
     first = 0
-    for rank, worker, what, label, part in parts[:LANES_MAX]:
-        lanes.append(Lane(rank, worker, what, label, first, part.height))
+    for rank, last_rank, worker, what, label, part in parts:
+        lanes.append(Lane(rank, worker, what, label, first, part.height, last_rank))
         tables.append(_as_bars(part))
         first += part.height
     bars = pl.concat(tables) if tables else events.empty(_BAR)
-    left_out = max(0, len(parts) - LANES_MAX)
     return Lanes(lanes, bars, left_out, len(run.ranks_present) - len(chosen))
 
 
@@ -162,16 +167,29 @@ def _in_rows(what: str, label: str, table: pl.DataFrame | None) -> list[_Part]:
     return [(row, what, "" if row else label, part) for row, part in enumerate(rows)]
 
 
+def _of_groups(run: Run, bases: KindBases) -> list[tuple[int, int, int, str, str, pl.DataFrame]]:
+    """Lanes of all ranks, in groups: of tasks and of calls."""
+    is_begun = pl.col("class") == events.CALL_BEGUN_COLLECTIVE
+    columns = ("rank", "worker", "kind", "start_ns", "end_ns")
+    tasks = run.tasks.filter(pl.col("role") == events.ROLE_TASK).select(columns)
+    calls = _call_bars(run, bases).filter(~is_begun).select(columns)
+    ranks, window_ns = list(run.ranks_present), run.window_ns()
+    return [
+        (group.first_rank, group.last_rank, 0, what, what, group.bars)
+        for what, table in (("worker", tasks), ("calls", calls))
+        if table.height
+        for group in group_lanes(table, ranks, window_ns)
+    ]
+
+
 def _choose_ranks(run: Run) -> list[int]:
     ranks = list(run.ranks_present)
     if len(ranks) <= RANKS_MAX:
         return ranks
-    spread = np.linspace(0, len(ranks) - 1, RANKS_MAX - 2 * _EXTREMES).astype(np.int64)
-    chosen = {ranks[at] for at in spread.tolist()}
     table = run.calls if run.calls.height else run.tasks
     spent = table.group_by("rank").agg((pl.col("end_ns") - pl.col("start_ns")).sum().alias("time"))
     ordered = spent.sort("time", "rank")["rank"].to_list()
-    return sorted({*chosen, *ordered[:_EXTREMES], *ordered[-_EXTREMES:]})
+    return sorted({*ordered[:_EXTREMES], *ordered[-_EXTREMES:]})
 
 
 def _parts(table: pl.DataFrame, chosen: list[int]) -> dict[int, pl.DataFrame]:
@@ -269,7 +287,7 @@ def merge_shortest(lanes: Lanes, bars_max: int, window_ns: tuple[int, int]) -> L
         short = _gather(part.filter(~is_long), width, window_ns[0])
         whole = pl.concat([part.filter(is_long), short]).sort("start_ns")
         tables.append(whole)
-        merged.append(Lane(lane.rank, lane.worker, lane.what, lane.label, first, whole.height))
+        merged.append(replace(lane, first=first, count=whole.height))
         first += whole.height
     return Lanes(merged, pl.concat(tables), lanes.lanes_left_out, lanes.ranks_left_out)
 

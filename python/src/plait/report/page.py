@@ -25,6 +25,7 @@ from plait.report.page_calls import (
     waits_section,
 )
 from plait.report.page_collectives import collectives_section
+from plait.report.page_engine_profile import engine_sections
 from plait.report.page_losses import losses_section
 from plait.report.page_particles import particle_phases_section
 from plait.report.page_path import run_path_section
@@ -102,6 +103,7 @@ def _body(
         *of_calls[1:2],
         collectives_section(analysis),
         *of_calls[2:],
+        *engine_sections(analysis),
         durations_section(analysis),
         balance_section(analysis, payload),
         *_messages(analysis, payload),
@@ -183,8 +185,8 @@ def _notices(analysis: Analysis, payload: Payload) -> str:
     if payload.data["ranks_left_out"] > 0:
         notices.append(
             f"{format_count(payload.data['ranks_left_out'], 'rank')} have no lane of their own: the "
-            "lanes show the ranks that spent most and least in calls or tasks, and others evenly "
-            "spread; all numbers are of all ranks"
+            "lanes show the ranks that spent most and least in calls or tasks, and below them the means "
+            "of groups of neighbours; all numbers are of all ranks"
         )
     if payload.data["lanes_left_out"] > 0:
         notices.append(f"{payload.data['lanes_left_out']} lanes are left out")

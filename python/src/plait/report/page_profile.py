@@ -55,7 +55,7 @@ def durations_section(analysis: Analysis) -> str:
         times = [format_time(row[f"{quantile}_ns"]) for quantile in ("p50", "p90", "p99", "max")]
         rows.append([swatch(marks[row["function"]].css, name), f"{row['count']:,}", *times])
         if len(drawn) < _DRAWN_MAX and row["time_ns"] >= least:
-            drawn.append(_histogram(name, row, marks[row["function"]].colour))
+            drawn.append(duration_histogram(name, row, marks[row["function"]].colour))
     heads = ("function", "calls", "half are below", "90 % below", "99 % below", "longest")
     return figure(
         "durations",
@@ -67,7 +67,8 @@ def durations_section(analysis: Analysis) -> str:
     )
 
 
-def _histogram(name: str, row: dict[str, float], colour: str) -> str:
+def duration_histogram(name: str, row: dict[str, float], colour: str, noun: str = "call") -> str:
+    """How often each duration was. `row`: with BIN_COLUMNS."""
     counts = np.array([row[column] for column in events.BIN_COLUMNS], dtype=np.float64)
     used = np.flatnonzero(counts)
     if not used.size:
@@ -77,14 +78,14 @@ def _histogram(name: str, row: dict[str, float], colour: str) -> str:
     whole = int(counts.sum())
     tips = [
         f"{format_time(edges[i])} to {format_time(edges[i + 1])}: "
-        f"{format_count(int(counts[i]), 'call')}, {format_share(counts[i], whole)}"
+        f"{format_count(int(counts[i]), noun)}, {format_share(counts[i], whole)}"
         for i in range(first, last + 1)
     ]
     shown = columns(
         counts[first : last + 1, None],
         [colour],
         tips,
-        most=f"{name}: at most {format_count(int(counts.max()), 'call')} in a bin",
+        most=f"{name}: at most {format_count(int(counts.max()), noun)} in a bin",
         marks=(format_time(edges[first]), format_time(edges[last + 1])),
     )
     return f"<div>{shown}</div>"

@@ -22,7 +22,7 @@ from plait.plots.marks import OTHER
 from plait.report.analysis import Analysis
 from plait.report.columns import pack_increasing, pack_u32, time_quantum
 from plait.report.html import line_swatch
-from plait.report.lanes import Lanes, bar_kinds, kind_bases, make_lanes, merge_shortest
+from plait.report.lanes import Lane, Lanes, bar_kinds, kind_bases, merge_shortest
 from plait.report.payload_traffic import traffic_data
 
 #: Bars on the page; in a longer run the shortest are merged.
@@ -43,9 +43,9 @@ class Payload:
     columns: dict[str, str]
 
 
-def make_payload(analysis: Analysis) -> Payload:
+def make_payload(analysis: Analysis, lanes: Lanes) -> Payload:
+    """`lanes`: `make_lanes`."""
     run = analysis.run
-    lanes = make_lanes(run)
     merged = merge_shortest(lanes, BARS_MAX, analysis.window_ns)
     low = analysis.window_ns[0]
     durations = (merged.bars["end_ns"] - merged.bars["start_ns"]).to_numpy()
@@ -115,12 +115,21 @@ def _lanes(analysis: Analysis, lanes: Lanes) -> list[dict[str, Any]]:
             "worker": lane.worker,
             "what": lane.what,
             "label": lane.label,
+            "last": lane.last_rank if lane.last_rank >= 0 else None,
             "first": lane.first,
             "count": lane.count,
-            "idle": idle.get((lane.rank, lane.worker)) if lane.what == "worker" else None,
+            "idle": _idle_share(lane, idle) if lane.what == "worker" else None,
         }
         for lane in lanes.lanes
     ]
+
+
+def _idle_share(lane: Lane, idle: dict[tuple[int, int], float]) -> float | None:
+    """Of a group, of its mean worker."""
+    if lane.last_rank < 0:
+        return idle.get((lane.rank, lane.worker))
+    shares = [share for (rank, _), share in idle.items() if lane.rank <= rank <= lane.last_rank]
+    return sum(shares) / len(shares) if shares else None
 
 
 def _quanta(times: pl.Series, low_ns: int, quantum: int) -> npt.NDArray[np.int64]:
@@ -214,18 +223,18 @@ def _path_columns(analysis: Analysis, lanes: Lanes, quantum: int) -> dict[str, s
         spread = numbers[np.linspace(0, numbers.size - 1, count).astype(np.int64)].tolist()
         chosen = {*spread, analysis.slowest_step(), analysis.typical_step()}
         paths = paths.filter(pl.col("step").is_in(sorted(s for s in chosen if s is not None)))
-    lane_of = {
-        (lane.rank, lane.worker): index
+    single = [(index, lane) for index, lane in enumerate(lanes.lanes) if lane.last_rank < 0]
+    lane_of = {(lane.rank, lane.worker): index for index, lane in single if lane.what == "worker"}
+    message_lane = {lane.rank: index for index, lane in reversed(single) if lane.what == "messages"}
+    group_of = {
+        rank: index
         for index, lane in enumerate(lanes.lanes)
         if lane.what == "worker"
-    }
-    message_lane = {
-        lane.rank: index
-        for index, lane in reversed(list(enumerate(lanes.lanes)))
-        if lane.what == "messages"
+        for rank in range(lane.rank, lane.last_rank + 1)
     }
     lane = [
-        message_lane.get(rank, 0) if role != events.ROLE_TASK else lane_of.get((rank, worker), 0)
+        (message_lane.get(rank) if role != events.ROLE_TASK else lane_of.get((rank, worker)))
+        or group_of.get(rank, 0)
         for rank, worker, role in paths.select("rank", "worker", "role").iter_rows()
     ]
     start = _quanta(paths["start_ns"], analysis.window_ns[0], quantum)

@@ -104,12 +104,17 @@ def _path(analysis: Analysis) -> pl.DataFrame:
 def _run_path(analysis: Analysis) -> pl.DataFrame:
     """Times since the start of the run."""
     path, run = analysis.run_path, analysis.run
-    names = [run_path.stretch_name(run, what, kind) for what, kind in path.select("what", "kind").rows()]
+    which = path.select("what", "kind").unique().rows()
+    names = pl.DataFrame(
+        [(what, kind, run_path.stretch_name(run, what, kind)) for what, kind in which],
+        schema={"what": path.schema["what"], "kind": path.schema["kind"], "name": pl.String()},
+        orient="row",
+    )
     begin = analysis.window_ns[0]
-    return path.select(
+    return path.join(names, on=["what", "kind"], how="left", maintain_order="left").select(
         *("rank", "worker"),
         _path_texts(),
-        pl.Series("name", names, dtype=pl.String),
+        "name",
         *(pl.col(name) - begin for name in ("start_ns", "end_ns")),
     )
 

@@ -15,6 +15,7 @@ from plait.report.analysis import Analysis
 from plait.report.figures import draw_figures
 from plait.report.graphs import draw_kinds, draw_tasks
 from plait.report.graphviz import render_svg
+from plait.report.lanes import make_lanes
 from plait.report.outputs import draw_outputs
 from plait.report.page import build_page
 from plait.report.page_graphs import KINDS_TEXT, TASKS_TEXT, graph_section
@@ -34,9 +35,10 @@ def write_report(analysis: Analysis, output: Path) -> Written:
     outputs = list(draw_outputs(analysis.folder, analysis.run, analysis.matched))
     page = output / "report.html"
     graphs, pictures = _write_graphs(analysis, output)
-    write_text(page, build_page(analysis, make_payload(analysis), outputs, graphs))
+    lanes = make_lanes(analysis.run)
+    write_text(page, build_page(analysis, make_payload(analysis, lanes), outputs, graphs))
     write_tables(analysis, output)
-    for name, figure in draw_figures(analysis):
+    for name, figure in draw_figures(analysis, lanes):
         pictures.append(_save(output / f"{name}.png", figure))
     for picture in outputs:
         path = output / f"{picture.name}.png"

@@ -89,7 +89,7 @@ def _rank_bytes(run: Run, rank: int, names: Bytes, schema: Schema) -> bytes:
     by_thread: dict[int, list[tuple[Bytes, npt.NDArray[np.int64]]]] = {}
     for record in schema.records.values():
         table = run.other.get(record.table or "", getattr(run, record.table or "", None))
-        if table is None or record.list is not None or record.name == "sum":
+        if table is None or record.list is not None or record.name in ("sum", "engine_sum"):
             continue
         make = _messages if record.name == "message" else partial(_plain, record)
         if "worker" not in table.columns:
@@ -99,7 +99,8 @@ def _rank_bytes(run: Run, rank: int, names: Bytes, schema: Schema) -> bytes:
         for (thread,), part in table.filter(own).partition_by("worker", as_dict=True).items():
             by_thread.setdefault(int(thread), []).append((make(part), part[last].to_numpy()))
     parts.append(_chunks(np.concatenate(begun), events.NO_WORKER, "recorder"))
-    parts.append(_chunks(_sums(run.sums.filter(own)), events.NO_WORKER, "profile"))
+    for name, sums in (("sum", run.sums), ("engine_sum", run.engine_sums)):
+        parts.append(_chunks(_sums(name, sums.filter(own)), events.NO_WORKER, "profile"))
     for thread, records in sorted(by_thread.items()):
         order = np.argsort(np.concatenate([ends for _, ends in records]), kind="stable")
         whole = np.concatenate([made for made, _ in records])[order]
@@ -228,14 +229,14 @@ def _communicators(table: pl.DataFrame, rank: int) -> Bytes:
     )
 
 
-def _sums(table: pl.DataFrame) -> Bytes:
+def _sums(name: str, table: pl.DataFrame) -> Bytes:
     """Each with the records of its durations behind it, which no chunk separates."""
     record = SCHEMA["sum_times"]
     assert record.list is not None
     length, halves = record.list.length, events.TIME_BINS // record.list.length
     assert _ROWS % (1 + halves) == 0
     bins = table.select(events.BIN_COLUMNS).to_numpy()
-    made = [_plain(SCHEMA["sum"], table)]
+    made = [_plain(SCHEMA[name], table)]
     for low in range(0, events.TIME_BINS, length):
         times = {"count": length, "low": low, record.list.name: bins[:, low : low + length]}
         made.append(_records(record, table.height, **times))

@@ -51,6 +51,7 @@ enum class Kind : std::uint8_t {
   profile_state = 21,
   flow_task = 22,
   graph_claims = 23,
+  engine_sum = 26,
   collective_layout = 29,
   task_order = 30,
 };

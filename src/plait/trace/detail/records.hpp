@@ -42,6 +42,7 @@ using Records = RecordList<RecordOf<ChunkRecord, Kind::chunk>,
                            RecordOf<ProfileStateEvent, Kind::profile_state>,
                            RecordOf<FlowTaskEvent, Kind::flow_task>,
                            RecordOf<GraphClaimsEvent, Kind::graph_claims>,
+                           RecordOf<EngineSumEvent, Kind::engine_sum>,
                            RecordOf<CollectiveLayoutEvent, Kind::collective_layout>,
                            RecordOf<TaskOrderEvent, Kind::task_order>>;
 
@@ -353,6 +354,25 @@ void describe(Record& record, GraphClaimsEvent& event) {
   record.value(8, event.graph);
   record.value(12, event.place);
   record.list(16, event.claims);
+}
+
+template <class Record>
+void describe(Record& record, EngineSumEvent& event) {
+  record.begin("engine sum");
+  record.duration(32, event.time, "with a negative time");
+  record.duration(40, event.time_max, "with a negative time max");
+  record.choice(1, event.of, EngineSumOf::poll_gaps, "with an unknown of");
+  record.worker(2);
+  record.value(4, event.kind);
+  record.value(8, event.span);
+  record.rank(12, event.peer, true);
+  record.value(16, event.communicator);
+  record.choice(20, event.role, TaskRole::receive, "with an unknown role");
+  record.value(21, event.size_class);
+  record.choice(22, event.folded, Folded::class_only, "with an unknown folded");
+  record.choice(23, event.protocol, Protocol::not_known, "with an unknown protocol");
+  record.value(24, event.count);
+  record.value(48, event.bytes);
 }
 
 template <class Record>

@@ -9,7 +9,7 @@ plait.ARROWS_MAX = 240;
 plait.lanesOfRanks = function (places) {
   const found = new Map(), order = { calls: 3, messages: 2, worker: 1 };
   for (const place of places) {
-    const weight = order[place.lane.what] || 0, known = found.get(place.lane.rank);
+    const weight = place.lane.last === null && order[place.lane.what] || 0, known = found.get(place.lane.rank);
     if (weight && (!known || weight > known.weight)) found.set(place.lane.rank, { weight, y: place.y + place.height / 2 });
   }
   return found;

@@ -21,17 +21,26 @@ plait.OVERVIEW = { worker: true, calls: true };
 // With this many lanes of workers and calls, lanes are drawn lower.
 plait.laneScale = (count) => count > 160 ? 0.16 : count > 64 ? 0.35 : count > 24 ? 0.6 : 1;
 
-// Ranks of one lane of calls each have no headings: these lanes bear the rank's number.
+// The ranks of a lane, in words: one, or a group whose mean the lane shows.
+plait.ranksOf = (lane) => lane.last === null ? "rank " + lane.rank : lane.last === lane.rank ? "rank " + lane.rank + " (mean)" : "ranks " + lane.rank + " to " + lane.last;
+
+// Ranks of one lane of calls each have no headings: these lanes bear the rank's number. Groups have none.
 plait.layoutLanes = function (lanes, top, scale) {
-  let y = top, rank = null;
+  let y = top, rank = null, grouped = false;
   const places = [], headings = [];
   const thin = (what) => what === "messages" || what === "background";
-  const plain = lanes.length > 1 && lanes.every((lane, i) => (lane.what === "calls" || lane.what === "background") && (lane.what === "calls") === (i === 0 || lanes[i - 1].rank !== lane.rank));
+  const plain = lanes.length > 1 && lanes.every((lane, i) => (lane.what === "calls" || lane.what === "background") && (lane.what === "calls") === (i === 0 || lanes[i - 1].rank !== lane.rank || lane.last !== null));
   const room = Math.min(3, Math.max(1, Math.round(4 * scale)));
   for (const lane of lanes) {
-    if (lane.rank !== rank && !plain) {
+    if (lane.last !== null && !grouped) {
+      y += 6;
+      headings.push({ text: "Means of groups", y });
+      y += 18;
+      grouped = true;
+    }
+    if (lane.last === null && lane.rank !== rank && !plain) {
       if (rank !== null) y += 12 * Math.min(1, scale * 1.5);
-      headings.push({ rank: lane.rank, y });
+      headings.push({ text: "Rank " + lane.rank, y });
       y += 18;
     }
     rank = lane.rank;
@@ -39,7 +48,7 @@ plait.layoutLanes = function (lanes, top, scale) {
     const tight = last && thin(lane.what) && last.lane.what === lane.what && last.lane.rank === lane.rank;
     if (tight) y -= room - 1;
     const height = Math.max(3, Math.round(plait.HEIGHTS[lane.what] * scale));
-    places.push({ lane, y, height, label: !plain ? lane.label : lane.what === "calls" ? "rank " + lane.rank : "" });
+    places.push({ lane, y, height, label: lane.last !== null || plain && lane.what === "calls" ? plait.ranksOf(lane) : plain ? "" : lane.label });
     y += height + room;
   }
   return { places, headings, bottom: y };
@@ -75,7 +84,7 @@ plait.LanesPanel = class extends plait.Panel {
     ctx.textBaseline = "middle";
     for (const heading of headings) {
       ctx.font = "600 " + plait.font; ctx.textAlign = "right"; ctx.fillStyle = plait.ink;
-      ctx.fillText("Rank " + heading.rank, this.left - 8, heading.y + 8);
+      ctx.fillText(heading.text, this.left - 8, heading.y + 8);
     }
     ctx.font = plait.font; ctx.textAlign = "right";
     let free = -Infinity;
@@ -208,7 +217,7 @@ plait.LanesPanel = class extends plait.Panel {
     if (!found) return plait.hideTip();
     const { lane } = found.place, b = this.bars;
     const name = { spans: "spans", gaps: "network", messages: "messages", background: "in the background" }[lane.what];
-    const who = "rank " + lane.rank + (lane.what === "calls" && lane.label === "calls" ? "" : ", " + (name || lane.label));
+    const who = plait.ranksOf(lane) + (lane.last !== null ? ", mean" : lane.what === "calls" && lane.label === "calls" ? "" : ", " + (name || lane.label));
     if (found.bar === undefined) {
       if (lane.what === "calls") {
         const t = this.t(x), inside = lane.count && t > b.start[lane.first] && t < b.reached[lane.first + lane.count - 1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/record/window.hpp"
+#include "plait/trace/window.hpp"
 
 #include <chrono>
 #include <string>
@@ -12,7 +12,7 @@
 #include "plait/trace/reader.hpp"
 #include "plait/trace/recorder.hpp"
 
-namespace plait::record::window_test {
+namespace plait::trace::window_test {
 namespace {
 
 using std::chrono_literals::operator""us;
@@ -24,11 +24,11 @@ using std::chrono_literals::operator""min;
 struct File {
   plait::test::TemporaryFolder folder;
   SteadyClock clock;
-  trace::Recorder recorder{clock, {.folder = folder.path(), .rank = Rank{0}, .rank_count = 1}};
-  trace::ThreadRecorder& thread = recorder.thread(WorkerId{0}, "main");
+  Recorder recorder{clock, {.folder = folder.path(), .rank = Rank{0}, .rank_count = 1}};
+  ThreadRecorder& thread = recorder.thread(WorkerId{0}, "main");
 
-  [[nodiscard]] std::vector<trace::Recorded<trace::WindowEvent>> windows() const {
-    return trace::read_rank_trace(folder / "rank-0000.plt").value().windows;
+  [[nodiscard]] std::vector<Recorded<WindowEvent>> windows() const {
+    return read_rank_trace(folder / "rank-0000.plt").value().windows;
   }
 };
 
@@ -73,8 +73,8 @@ TEST(Windows, of_time_begin_each_period_of_rank_0s_clock) {
 TEST(Windows, of_regions_open_at_each_nth_begin_and_close_at_the_end) {
   File file;
   Windows windows{{.from = "assemble", .to = "solve", .every = 2}, file.recorder};
-  const trace::NameId assemble = file.recorder.name(trace::Role::span, "assemble");
-  const trace::NameId solve = file.recorder.name(trace::Role::span, "solve");
+  const NameId assemble = file.recorder.name(Role::span, "assemble");
+  const NameId solve = file.recorder.name(Role::span, "solve");
   EXPECT_FALSE(windows.overlaps(0ms, 1ms, file.thread));
   for (const nanoseconds start : {nanoseconds{10ms}, nanoseconds{30ms}, nanoseconds{50ms}}) {
     windows.region_begins(assemble, start, file.thread);
@@ -90,4 +90,4 @@ TEST(Windows, of_regions_open_at_each_nth_begin_and_close_at_the_end) {
 }
 
 }  // namespace
-}  // namespace plait::record::window_test
+}  // namespace plait::trace::window_test

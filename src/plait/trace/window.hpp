@@ -4,30 +4,12 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "plait/base/clock.hpp"
-#include "plait/base/error.hpp"
+#include "plait/trace/profile_options.hpp"
 #include "plait/trace/recorder.hpp"
 
-namespace plait::record {
-
-/// Which parts of a run are recorded event by event.
-struct WindowOptions {
-  /// A window of `length` begins every `period`, at time 0 the first; 0: no such windows.
-  nanoseconds length{};
-  nanoseconds period{};
-  /// A window begins with each `every`-th begin of this region, and ends with the next end of `to`. Empty: none.
-  std::string from;
-  std::string to;
-  std::uint32_t every = 1;
-};
-
-/// Reads "10s/1000s" (units: ms, s, min, h), "region:NAME", "region:FROM..TO", the latter two with "/EVERY". Error:
-/// `bad_argument`, with what is wrong and what is possible.
-[[nodiscard]] Result<WindowOptions> read_window_options(std::string_view text);
+namespace plait::trace {
 
 /// The windows of this rank.
 ///
@@ -35,24 +17,24 @@ struct WindowOptions {
 class Windows {
  public:
   /// Gives the regions numbers in `recorder`.
-  Windows(const WindowOptions& options, trace::Recorder& recorder);
+  Windows(const WindowOptions& options, Recorder& recorder);
 
   /// Sets what to add to this rank's times to get those of rank 0, so that windows of all ranks coincide.
   void align(nanoseconds offset) noexcept { offset_.store(offset.count(), std::memory_order_relaxed); }
 
   /// Whether a window is open at any time from `start` to `end`. The first time in each window of time, records it.
-  [[nodiscard]] bool overlaps(nanoseconds start, nanoseconds end, trace::ThreadRecorder& recorder) noexcept {
+  [[nodiscard]] bool overlaps(nanoseconds start, nanoseconds end, ThreadRecorder& recorder) noexcept {
     return period_.count() != 0 ? overlaps_time(start, end, recorder) : overlaps_region(start, end);
   }
 
   /// A region begins or ends. Opens and closes windows of regions, and records them.
-  void region_begins(trace::NameId region, nanoseconds now, trace::ThreadRecorder& recorder) noexcept;
-  void region_ends(trace::NameId region, nanoseconds now, trace::ThreadRecorder& recorder) noexcept;
+  void region_begins(NameId region, nanoseconds now, ThreadRecorder& recorder) noexcept;
+  void region_ends(NameId region, nanoseconds now, ThreadRecorder& recorder) noexcept;
 
  private:
   static constexpr nanoseconds::rep never = std::numeric_limits<nanoseconds::rep>::max();
 
-  [[nodiscard]] bool overlaps_time(nanoseconds start, nanoseconds end, trace::ThreadRecorder& recorder) noexcept;
+  [[nodiscard]] bool overlaps_time(nanoseconds start, nanoseconds end, ThreadRecorder& recorder) noexcept;
   [[nodiscard]] bool overlaps_region(nanoseconds start, nanoseconds end) const noexcept {
     // A time near an edge may count to either side: the two loads are not one.
     return end.count() >= start_.load(std::memory_order_relaxed) &&
@@ -62,8 +44,8 @@ class Windows {
   const nanoseconds length_;
   const nanoseconds period_;
   const std::uint32_t every_;
-  trace::NameId from_;
-  trace::NameId to_;
+  NameId from_;
+  NameId to_;
   std::atomic<nanoseconds::rep> offset_ = 0;
   std::atomic<std::int64_t> recorded_ = -1;  ///< The latest window of time that has a record.
   // Of regions: the latest window.
@@ -72,4 +54,4 @@ class Windows {
   std::atomic<std::uint32_t> begins_ = 0;  ///< Of the region that opens windows.
 };
 
-}  // namespace plait::record
+}  // namespace plait::trace
