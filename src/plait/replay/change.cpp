@@ -19,15 +19,6 @@ namespace {
 
 constexpr std::uint32_t gone = trace::nothing;
 
-template <class Change>
-void for_each_stream(Schedule& schedule, const Change& change) {
-  for (RankSchedule& rank : schedule.ranks) {
-    for (Stream& stream : rank.streams) {
-      change(stream);
-    }
-  }
-}
-
 /// Removes the operations that are not kept. A wait for operation i becomes one for `stands_for[i]`. Returns the new
 /// number of each.
 std::vector<std::uint32_t> leave_out(Stream& stream,
@@ -97,15 +88,17 @@ std::uint64_t scaled_bytes(std::uint64_t bytes, double factor) {
 
 void scale_bytes(Schedule& schedule, double factor) {
   expect(factor >= 0, "sizes cannot be negative");
-  for_each_stream(schedule, [&](Stream& stream) {
-    for (Operation& operation : stream.operations) {
-      operation.bytes = scaled_bytes(operation.bytes, factor);
-      operation.bytes_got = scaled_bytes(operation.bytes_got, factor);
+  for (RankSchedule& rank : schedule.ranks) {
+    for (Stream& stream : rank.streams) {
+      for (Operation& operation : stream.operations) {
+        operation.bytes = scaled_bytes(operation.bytes, factor);
+        operation.bytes_got = scaled_bytes(operation.bytes_got, factor);
+      }
+      for (std::uint64_t& share : stream.shares) {
+        share = scaled_bytes(share, factor);
+      }
     }
-    for (std::uint64_t& share : stream.shares) {
-      share = scaled_bytes(share, factor);
-    }
-  });
+  }
 }
 
 void scale_compute(Schedule& schedule, double factor) {
