@@ -142,52 +142,43 @@ std::shared_ptr<MPI_Request> make_request(const Collective& collective) {
 
 constexpr int block_tag = 78;
 
-/// The root receives from all others at once.
-void gather_by_messages(MPI_Comm comm, const std::byte* out, std::byte* in, int bytes) {
+/// The root posts a message with each other rank, all at once, and does `own` meanwhile; the others do theirs.
+template <class Post, class Own, class Other>
+void between_root_and_others(MPI_Comm comm, const Post& post, const Own& own, const Other& other) {
   int rank = 0;
   int size = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   if (rank != 0) {
-    MPI_Send(out, bytes, MPI_BYTE, 0, block_tag, comm);
+    other();
     return;
   }
   std::vector<MPI_Request> requests(static_cast<std::size_t>(size - 1));
-  for (int from = 1; from < size; ++from) {
-    MPI_Irecv(in + std::ptrdiff_t{from} * bytes,
-              bytes,
-              MPI_BYTE,
-              from,
-              block_tag,
-              comm,
-              &requests[static_cast<std::size_t>(from - 1)]);
+  for (int with = 1; with < size; ++with) {
+    post(with, &requests[static_cast<std::size_t>(with - 1)]);
   }
-  std::copy_n(out, bytes, in);
+  own();
   MPI_Waitall(size - 1, requests.data(), MPI_STATUSES_IGNORE);
 }
 
-/// The root sends to all others at once.
+void gather_by_messages(MPI_Comm comm, const std::byte* out, std::byte* in, int bytes) {
+  between_root_and_others(
+      comm,
+      [&](int from, MPI_Request* request) {
+        MPI_Irecv(in + std::ptrdiff_t{from} * bytes, bytes, MPI_BYTE, from, block_tag, comm, request);
+      },
+      [&] { std::copy_n(out, bytes, in); },
+      [&] { MPI_Send(out, bytes, MPI_BYTE, 0, block_tag, comm); });
+}
+
 void scatter_by_messages(MPI_Comm comm, const std::byte* out, std::byte* in, int bytes) {
-  int rank = 0;
-  int size = 0;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
-  if (rank != 0) {
-    MPI_Recv(in, bytes, MPI_BYTE, 0, block_tag, comm, MPI_STATUS_IGNORE);
-    return;
-  }
-  std::vector<MPI_Request> requests(static_cast<std::size_t>(size - 1));
-  for (int to = 1; to < size; ++to) {
-    MPI_Isend(out + std::ptrdiff_t{to} * bytes,
-              bytes,
-              MPI_BYTE,
-              to,
-              block_tag,
-              comm,
-              &requests[static_cast<std::size_t>(to - 1)]);
-  }
-  std::copy_n(out, bytes, in);
-  MPI_Waitall(size - 1, requests.data(), MPI_STATUSES_IGNORE);
+  between_root_and_others(
+      comm,
+      [&](int to, MPI_Request* request) {
+        MPI_Isend(out + std::ptrdiff_t{to} * bytes, bytes, MPI_BYTE, to, block_tag, comm, request);
+      },
+      [&] { std::copy_n(out, bytes, in); },
+      [&] { MPI_Recv(in, bytes, MPI_BYTE, 0, block_tag, comm, MPI_STATUS_IGNORE); });
 }
 
 /// A block to each of the two neighbours, and one from each.
