@@ -122,9 +122,11 @@ class Enlarger {
       find_ends(rank);
       const std::uint32_t model = layout_.model_of(rank);
       RankSchedule& made = larger.ranks.emplace_back();
+      std::vector<std::vector<std::uint32_t>> numbers;
       for (std::uint32_t stream = 0; stream < schedule_.ranks[model].streams.size(); ++stream) {
-        made.streams.push_back(enlarged_stream({model, stream, 0}, rank));
+        made.streams.push_back(enlarged_stream({model, stream, 0}, rank, numbers.emplace_back()));
       }
+      detail::renumber_points(made, numbers);
     }
     larger.communicators = collectives_.communicators();
     return larger;
@@ -153,14 +155,20 @@ class Enlarger {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> became{};
   };
 
-  [[nodiscard]] Stream enlarged_stream(const Place& begin, std::uint32_t rank) {
+  /// `last_numbers`: of each recorded operation, the last of those that it became, or of those before it.
+  [[nodiscard]] Stream enlarged_stream(const Place& begin,
+                                       std::uint32_t rank,
+                                       std::vector<std::uint32_t>& last_numbers) {
     Making making{.recorded = detail::stream_at(schedule_, begin), .rank = rank};
     making.stream.name = making.recorded.name;
+    making.stream.others = making.recorded.others;
     Place place = begin;
     for (const Operation& operation : making.recorded.operations) {
       const auto first = static_cast<std::uint32_t>(making.stream.operations.size());
       add(operation, place, making);
-      making.became.emplace_back(first, static_cast<std::uint32_t>(making.stream.operations.size()));
+      const auto last = static_cast<std::uint32_t>(making.stream.operations.size());
+      making.became.emplace_back(first, last);
+      last_numbers.push_back(std::max(last, 1U) - 1);
       ++place.operation;
     }
     return std::move(making.stream);
@@ -173,6 +181,7 @@ class Enlarger {
         making.stream.operations.push_back(operation);
         break;
       case Action::poll:
+      case Action::after:
         making.stream.operations.push_back(operation);
         break;
       case Action::send:

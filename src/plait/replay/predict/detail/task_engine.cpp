@@ -256,9 +256,9 @@ void TaskEngine::complete(std::uint32_t operation, Time at, Time cost) {
 }
 
 /// A thread in the background takes the core of a worker, unless one is idle and does the same at no cost.
-void TaskEngine::disturb(std::uint32_t rank, Time /*at*/, Time taken) {
-  if (taken > 0 && !has_idle(rank)) {
-    std::ranges::min_element(workers_of(rank), {}, &Worker::stolen)->stolen += taken;
+void TaskEngine::disturb(std::uint32_t rank, const Disturbance& by) {
+  if (by.taken > 0 && !has_idle(rank)) {
+    std::ranges::min_element(workers_of(rank), {}, &Worker::stolen)->stolen += by.taken;
   }
 }
 

@@ -32,7 +32,7 @@ class TaskEngine final : public MessageUser {
   void matched(const Message& message, Time now) override;
   void has_left(std::uint32_t send, Time at) override;
   void complete(std::uint32_t operation, Time at, Time cost) override;
-  void disturb(std::uint32_t rank, Time at, Time taken) override;
+  void disturb(std::uint32_t rank, const Disturbance& by) override;
 
  private:
   struct Worker {
