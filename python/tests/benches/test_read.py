@@ -32,6 +32,7 @@ def test_prints_a_table_and_writes_json(
 ) -> None:
     monkeypatch.setattr(read, "_EVENTS", 20_000)
     monkeypatch.setattr(read, "_NOTEBOOK_EVENTS", 10_000)
+    monkeypatch.setattr(read, "_REPORT_EVENTS", 10_000)
     read.main(["--json", str(tmp_path / "r.json")])
     result = json.loads((tmp_path / "r.json").read_text())
     assert all(key in result for key in JSON_KEYS)
@@ -43,7 +44,7 @@ def test_prints_a_table_and_writes_json(
     assert 0 < rows["memory"]["value"] < 4
     printed = capsys.readouterr().out
     assert "events=20016" in printed
-    assert "of 3 wanted figures reached" in printed
+    assert "of 5 wanted figures reached" in printed
     assert rows["notebook_seconds"]["wanted"]["value"] == 3
 
 

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from plait import _build, read_run
+from plait._launcher import root_environment
 from plait._sites import resolve_sites
 from plait.measures.calls import calls_within, parallel_window
 from plait.measures.samples import measure_samples
@@ -170,7 +171,7 @@ def swap(values):
 
 def reduce(count):
     for _ in range(count):
-        world.allreduce(1)  # line 16
+        world.Allreduce(MPI.IN_PLACE, np.ones(1))  # line 16
 
 
 stop = threading.Event()
@@ -188,8 +189,16 @@ def test_calls_from_python_have_their_lines(program: tuple[str, Path]) -> None:
     mpi, folder = program
     (folder / "lines.py").write_text(_LINES)
     start = (f"mpiexec.{mpi}", "-n", 2, sys.executable, "lines.py")
-    trial = (f"mpiexec.{mpi}", "-n", "1", sys.executable, "-c", "import mpi4py.MPI, numpy")
-    if subprocess.run(trial, cwd=folder, capture_output=True, check=False).returncode != 0:
+    vendor = {"openmpi": "Open MPI", "mpich": "MPICH"}[mpi]
+    question = (
+        f"from mpi4py import MPI; import numpy; raise SystemExit(MPI.get_vendor()[0] != '{vendor}')"
+    )
+    environment = {**os.environ, **root_environment()}
+    trial = (f"mpiexec.{mpi}", "-n", "1", sys.executable, "-c", question)
+    if (
+        subprocess.run(trial, cwd=folder, capture_output=True, check=False, env=environment).returncode
+        != 0
+    ):
         pytest.skip(f"no mpi4py here that fits {mpi}: .venv/bin/pip install mpi4py")
     done = record("--name", "lines", "--call-path", 2, "--mpi", mpi, "--", *start, cwd=folder)
     assert done.returncode == 0, done.stderr

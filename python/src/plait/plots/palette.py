@@ -66,7 +66,7 @@ def kind_marks(run: Run) -> list[Mark]:
         of_sums.select("kind", "role", pl.col("time_ns").alias("time")),
     )
     totals = (
-        pl.concat(times)
+        pl.concat(times, how="vertical_relaxed")
         .group_by("kind")
         .agg(pl.col("time").sum(), pl.col("role").max())
         .sort("time", "kind", descending=[True, False])
