@@ -31,7 +31,7 @@ class Program(ProgramCase):
                 sizes.setdefault(one["what"], []).append(one["bytes"])
                 self.assertEqual(len(one["times_ns"]), 2)
                 self.assertTrue(all(time >= 0 for time in one["times_ns"]), one)
-            self.assertEqual(len(sizes), 11)
+            self.assertEqual(len(sizes), 13)
             self.assertEqual(set(map(tuple, sizes.values())), {tuple(map(int, SIZES.split(",")))})
             single = {one["bytes"]: min(one["times_ns"]) for one in found["series"] if one["what"] == "one way"}
             self.assertGreater(single[8], 0)
