@@ -202,10 +202,11 @@ MeanError mean_error_in_single_precision(const Kernels& kernels) {
   return mean;
 }
 
-TEST_P(EveryKernel, has_no_error_of_one_sign_in_single_precision) {
+/// A tenth of the rounding of potentials; forces have the third power of the root.
+TEST_P(EveryKernel, has_errors_of_one_sign_far_below_rounding_only) {
   const MeanError mean = mean_error_in_single_precision(*GetParam());
-  EXPECT_LT(std::abs(mean.potential), 5e-9);
-  EXPECT_LT(std::abs(mean.force), 1e-8);
+  EXPECT_LT(std::abs(mean.potential), 2e-8);
+  EXPECT_LT(std::abs(mean.force), 6e-8);
 }
 
 TEST_P(EveryKernel, does_nothing_with_empty_lists) {
