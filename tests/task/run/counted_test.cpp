@@ -60,7 +60,12 @@ constexpr trace::PreloadedRecorder make_host(bool counts) {
               [](std::uint32_t kind, std::uint64_t id, std::int64_t start, std::int64_t end) {
                 const std::lock_guard lock{seen->mutex};
                 seen->ended.push_back({std::this_thread::get_id(), kind, id, start, end});
-              }};
+              },
+          .is_profile = [] { return false; },
+          .has_windows = [] { return false; },
+          .keeps = [](std::int64_t, std::int64_t) { return true; },
+          .region_begins = [](std::uint32_t, std::int64_t) {},
+          .region_ends = [](std::uint32_t, std::int64_t) {}};
 }
 
 /// Runs 40 tasks three times on two workers.
