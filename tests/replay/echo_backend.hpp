@@ -49,15 +49,20 @@ class EchoBackend final : public Backend {
     return ended_[operation.value()] != 0;
   }
   void wait(std::span<const OperationId> operations) override {
-    log.emplace_back("wait");
+    note("wait");
     if (!std::ranges::all_of(operations, [this](OperationId one) { return test(one); })) {
       throw Error{ErrorCode::timeout, "waits forever"};
     }
   }
-  void progress() override { log.emplace_back("progress"); }
+  void progress() override { note("progress"); }
 
  private:
   using Key = std::pair<std::uint32_t, std::uint64_t>;
+
+  void note(const char* call) {
+    const std::lock_guard lock{mutex_};
+    log.emplace_back(call);
+  }
 
   void match(const Envelope& envelope) {
     auto& messages = messages_[{envelope.communicator, envelope.tag}];
