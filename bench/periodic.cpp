@@ -22,6 +22,7 @@ using namespace plait::particles;
 
 const Box box{{0, 0, 0}, {1, 1, 1}};
 constexpr int clusters = 10;
+constexpr double small_theta = 0.3;
 
 struct Cube {
   Particles store;
@@ -140,7 +141,7 @@ void measure(bench::Report& report, plait::Runtime& runtime, std::size_t count, 
   const Measured exact =
       run(runtime, count, is_clustered, 1, {.theta = 0, .split = 2.5, .cutoff = 6, .mesh = 2 * mesh});
   const int steps = report.is_full() ? 9 : 5;
-  for (const double theta : {0.3, 0.5, 0.7}) {
+  for (const double theta : {small_theta, 0.5, 0.7}) {
     const Measured open = run(runtime, count, is_clustered, steps, {.theta = theta});
     const Measured periodic = run(runtime, count, is_clustered, steps, {.theta = theta, .mesh = mesh});
     std::map<std::string, std::string> params{{"particles", std::to_string(count)},
@@ -153,7 +154,11 @@ void measure(bench::Report& report, plait::Runtime& runtime, std::size_t count, 
     row.peer = "open box, the same tree";
     row.peer_value = bench::median(open.seconds);
     report.add(row);
-    report.add({"rms force error", params, rms_error(periodic.forces, exact.forces), ""});
+    bench::Row error{"rms force error", params, rms_error(periodic.forces, exact.forces), ""};
+    if (theta == small_theta) {
+      error.wanted = bench::at_most(1e-3);
+    }
+    report.add(error);
     if (runtime.self() == plait::Rank{0}) {
       fmt::print("{}", times_table(std::span{&periodic.times, 1}, runtime.worker_count()));
     }
@@ -166,7 +171,7 @@ int main(int argc, char** argv) {
   std::size_t count = 100'000;
   bench::Report report{
       "periodic",
-      "forces of all images cost less than those of one open box, with an error below 1e-3",
+      "forces of all images of uniform and clustered particles have rms errors below 1e-3 at theta 0.3",
       bench::Place{.ranks = {2}},
       argc,
       argv,

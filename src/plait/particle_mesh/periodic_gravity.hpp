@@ -19,7 +19,8 @@ namespace plait::particles {
 /// The mean density is taken off, so that potentials have mean 0. `coupling` of the tree is the gravitational constant.
 struct PeriodicGravityOptions {
   /// The fields, the opening angle, softening, precision and sizes. Its cut-off and kernel belong to this interaction:
-  /// they must be unset, as the near radius and reused lists. Cells act as monopoles.
+  /// they must be unset, as the near radius and reused lists. Cells act as monopoles: `theta` 0.3 has rms errors of
+  /// 5e-4 to 6e-4 (`plait bench periodic`), 0.5 of 2e-3.
   LongRangeOptions tree;
   /// That of the system's space, which is periodic along all axes.
   Box box;

@@ -28,9 +28,9 @@ using Lanes = hn::CappedTag<T, list_padding>;
 template <class T>
 using Vec = hn::Vec<Lanes<T>>;
 
-/// An estimate, refined by Newton steps: from 12 or 14 bits on x86, from 8 on Arm, to all. An estimate with the relative
-/// error e leaves -3/2 e^2: in the mean 1e-8 from 12 bits, a tenth of the rounding. A step of third order would leave
-/// less, and takes an AVX2 kernel 14 % longer.
+/// An estimate, refined by Newton steps: from 12 or 14 bits on x86, from 8 on Arm, to all. An estimate with the
+/// relative error e leaves -3/2 e^2: in the mean 1e-8 from 12 bits, a tenth of the rounding. A step of third order
+/// would leave less, and takes an AVX2 kernel 14 % longer.
 HWY_INLINE Vec<float> inverse_root(Vec<float> v) {
   const Lanes<float> d;
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
