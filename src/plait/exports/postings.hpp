@@ -10,7 +10,7 @@
 
 namespace plait::exports {
 
-/// Which calls of a recorded program messages belong to. Rows are places in `RankTrace::calls`.
+/// Which calls of a recorded program messages belong to. Rows are places among the calls of a rank.
 class Postings {
  public:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
