@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <complex>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -114,10 +113,9 @@ class PeriodicGravity final : public Interaction {
         extents_(messages.rank_count()) {}
 
   std::vector<Task> add_building_tasks(const StepFrame& frame, Task after) override {
-    const auto same = [](const Vector& a, const Vector& b) { return a == b; };
     const Space& space = frame.space;
-    if (!space.periodic[0] || !space.periodic[1] || !space.periodic[2] || !same(space.root.low, options_.box.low) ||
-        !same(space.root.high, options_.box.high)) {
+    if (!space.periodic[0] || !space.periodic[1] || !space.periodic[2] || space.root.low != options_.box.low ||
+        space.root.high != options_.box.high) {
       throw Error{ErrorCode::bad_argument,
                   "periodic gravity: the system's space is not its box, or not periodic along all axes"};
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <complex>
 #include <span>
+#include <vector>
 
 #include "plait/fft/layout.hpp"
 #include "plait/particle_mesh/detail/mesh_patch.hpp"

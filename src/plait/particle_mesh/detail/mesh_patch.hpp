@@ -23,7 +23,7 @@ struct PeriodicMesh {
   }
 };
 
-/// The charge of a particle, or the potential and the force on a unit charge.
+/// What a patch has between its points.
 struct MeshValue {
   double potential = 0;
   Vector slope;  ///< The gradient of the potential.
