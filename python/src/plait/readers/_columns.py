@@ -79,5 +79,5 @@ def _room(layout: np.dtype[Any], count: int) -> dict[str, Array]:
 
 @cache
 def _none_of(layout: np.dtype[Any]) -> Columns:
-    """Most kinds are in no file: of a run of many ranks, to make their columns takes longer than to read."""
+    """Most kinds are in no file. Of many ranks, to make their columns would take most of the time."""
     return Columns(_room(layout, 0), np.empty(0, dtype=np.int64))

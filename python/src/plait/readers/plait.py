@@ -300,7 +300,7 @@ class _Gathered:
 
     def whole(self, schema: Schema) -> dict[str, pl.DataFrame]:
         """Each table of all ranks; the parts are taken."""
-        tables = {record.table: events.empty(record.columns) for record in _plain(schema)}
+        tables = {name: events.empty(record.columns) for name, record in _plain(schema)}
         tables |= events.empty_tables()
         tables |= {name: _joined(self.tables.pop(name)) for name in list(self.tables)}
         tables["communicators"] = tables["communicators"].unique(maintain_order=True)
@@ -310,12 +310,9 @@ class _Gathered:
 def _joined(parts: list[pl.DataFrame]) -> pl.DataFrame:
     """The rows of all, in contiguous columns. Takes the columns of the parts one by one, so that no
     more than one is in memory twice."""
-    return pl.DataFrame(
-        [
-            pl.concat([part.drop_in_place(name) for part in parts], rechunk=True)
-            for name in parts[0].columns
-        ]
-    )
+    names = parts[0].columns
+    columns = ([part.drop_in_place(name) for part in parts] for name in names)
+    return pl.DataFrame([pl.concat(column, rechunk=True) for column in columns])
 
 
 def _assemble(source: _Source, notices: list[str], unusable: list[str], window: int | None) -> Run:
@@ -462,10 +459,10 @@ def _distinct(numbers: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[Any], npt.ND
     return np.flatnonzero(there) if numbers.size else numbers, (np.cumsum(there) - 1)[numbers]
 
 
-def _plain(schema: Schema) -> list[Record]:
-    """Records whose fields are the columns of a table."""
+def _plain(schema: Schema) -> list[tuple[str, Record]]:
+    """The tables whose columns are the fields of a record."""
     return [
-        record
+        (record.table, record)
         for record in schema.records.values()
         if record.table and record.list is None and record.name not in (*_NO_TABLE, "message")
     ]
@@ -476,8 +473,8 @@ def _tables(
 ) -> dict[str, pl.DataFrame]:
     """Those of one rank that have rows, and those of messages and calls."""
     tables = {
-        record.table: event_table(file, record, clock, numbering.renumber)
-        for record in _plain(schema)
+        name: event_table(file, record, clock, numbering.renumber)
+        for name, record in _plain(schema)
         if file[record.name].size or record.name == "call"
     }
     if "tasks" in tables:
