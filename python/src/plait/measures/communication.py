@@ -116,7 +116,7 @@ def measure_calls(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -
         link=link,
         savings=savings(run, calls, waits, stalled, window_ns),
         collectives=collective_operations(run, met, calls),
-        sides=sides,
+        sides=sides if matched["non_contiguous"].any() else sides.clear(),
         causes=call_causes(calls, sides, met, begun),
         is_of_sums=run.is_profile,
     )

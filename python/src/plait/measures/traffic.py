@@ -18,7 +18,7 @@ def message_matrix(run: Run) -> pl.DataFrame:
 
     As the senders recorded them; of a rank whose file is missing, as the receivers did.
     """
-    messages = run.messages
+    messages = run.messages.select(*_PAIR, "received", "unfinished", "size_bytes")
     missing = [rank for rank in range(run.ranks) if rank not in set(run.ranks_present)]
     kept = ~pl.col("received") | (pl.col("source").is_in(missing) & ~pl.col("unfinished"))
     return (
@@ -158,9 +158,10 @@ def size_histogram(run: Run) -> pl.DataFrame:
 
 def _size_counts(run: Run) -> pl.DataFrame:
     """power, messages, bytes."""
-    side = run.messages.filter(~pl.col("received"))
+    sides = run.messages.select("received", "size_bytes")
+    side = sides.filter(~pl.col("received"))
     if not side.height:
-        side = run.messages
+        side = sides
     # 0 for no bytes, else 1 + log2; exact, as it is counted in bits.
     power = pl.when(pl.col("size_bytes") <= 0).then(0).otherwise(64 - _leading_zeros()).alias("power")
     return side.group_by(power).agg(
