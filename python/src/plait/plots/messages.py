@@ -19,7 +19,7 @@ from plait.report.analysis import Analysis
 _POINTS_MAX = 60_000
 _BINS = 500
 #: Of a curve as wide as a figure: more steps than this cannot be distinguished.
-_COLUMNS = 2000
+_COLUMNS = 800
 _LEGEND_MAX = 16
 _HIGHEST = 8
 

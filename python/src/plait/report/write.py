@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,14 +35,15 @@ def write_report(analysis: Analysis, output: Path) -> Written:
     make_folder(output)
     outputs = list(draw_outputs(analysis.folder, analysis.run, analysis.matched))
     page = output / "report.html"
-    with PictureSaver(analysis.run.event_count) as saver:
+    with PictureSaver(analysis.run.event_count) as saver, ThreadPoolExecutor(1) as beside:
         lanes = make_lanes(analysis.run)
+        payload = beside.submit(make_payload, analysis, lanes)  # numpy and zlib let both threads run
         figures = [
             _save(saver, output / f"{name}.png", figure)
             for name, figure in draw_figures(analysis, lanes)
         ]
         graphs, pictures = _write_graphs(analysis, output)
-        write_text(page, build_page(analysis, make_payload(analysis, lanes), outputs, graphs))
+        write_text(page, build_page(analysis, payload.result(), outputs, graphs))
         write_tables(analysis, output)
     pictures += figures
     for picture in outputs:
