@@ -191,7 +191,7 @@ def test_a_run_beyond_the_memory_is_refused_with_what_it_needs(
     monkeypatch.setattr(_memory, "available_bytes", lambda: 16 << 30)
     with pytest.raises(PlaitError, match="1,000,000,000 events: to read them takes about 417 GiB"):
         _memory.require_memory(tmp_path)
-    with pytest.raises(PlaitError, match="record with --profile, .* and --window for its parts"):
+    with pytest.raises(PlaitError, match=r"record with --profile, .* and --window for its parts"):
         _memory.require_memory(tmp_path)
     with pytest.raises(PlaitError, match="--only-ranks 0-3, or record with shorter windows"):
         _memory.require_memory(tmp_path, is_part=True)
