@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import os
 import sys
+from copy import copy
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 import typer.core
+import typer.main
+from typer.models import CommandInfo
 
 from plait._environment import Readers, help_of
 from plait._errors import PlaitError, Status
@@ -533,10 +536,39 @@ record.add(app)
 replay.add(app)
 
 
+def _with_only(words: list[str]) -> typer.Typer:
+    """The command line with the command that is called; with all where it is none. To build all of them
+    takes as long as to print the help of one."""
+    called = [one for one in app.registered_commands if words == [_name_of(one)]]
+    if not called or completion.VARIABLE in os.environ:
+        return app
+    chosen = copy(app)
+    chosen.registered_commands, chosen.registered_groups = called, []
+    return chosen
+
+
+def _print_help(called: typer.Typer) -> None:
+    """Prints the help of the only command. To let typer read the two words would load pydantic, which
+    takes as long as all the rest."""
+    group: Any = typer.main.get_command(called)
+    outer = group.context_class(group, info_name=completion.PROGRAM, **group.context_settings)
+    ((name, command),) = group.commands.items()
+    inner = command.context_class(command, info_name=name, parent=outer, **command.context_settings)
+    typer.echo(command.get_help(inner))
+
+
+def _name_of(command: CommandInfo) -> str:
+    return command.name or getattr(command.callback, "__name__", "").replace("_", "-")
+
+
 def main() -> NoReturn:
     """Runs a command; what the user can mend is one sentence on stderr and a status that is not 0."""
     try:
-        app(prog_name=completion.PROGRAM, standalone_mode=True)
+        called = _with_only(sys.argv[1:2])
+        if called is not app and sys.argv[2:] in (["--help"], ["-h"]):
+            _print_help(called)
+        else:
+            called(prog_name=completion.PROGRAM, standalone_mode=True)
     except PlaitError as error:
         color = False if os.environ.get("NO_COLOR") else None  # None: on a terminal
         typer.secho("plait: ", err=True, nl=False, fg=typer.colors.RED, bold=True, color=color)

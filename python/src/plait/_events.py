@@ -275,3 +275,9 @@ class Run:
 
 #: The fields of a run that are tables.
 TABLES = tuple(one.name for one in fields(Run) if one.type == "pl.DataFrame")
+
+
+def empty_tables() -> dict[str, pl.DataFrame]:
+    """Each of TABLES without rows."""
+    nothing = Run({}, 0, ())
+    return {name: getattr(nothing, name) for name in TABLES}

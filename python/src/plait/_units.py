@@ -18,7 +18,7 @@ def time_unit(largest_ns: float) -> tuple[float, str]:
 def format_time(time_ns: float) -> str:
     if time_ns == 0:
         return "0 s"
-    scale, name = time_unit(time_ns)
+    scale, name = time_unit(_rounded(time_ns))
     return f"{time_ns / scale:.3g} {name}" if name != "s" else f"{_plain(time_ns / scale)} s"
 
 
@@ -45,5 +45,10 @@ def format_count(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else plural}"
 
 
+def _rounded(value: float) -> float:
+    """To the three digits that are shown: 999.6 has the unit of 1000."""
+    return float(f"{value:.3g}")
+
+
 def _plain(value: float) -> str:
-    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
+    return f"{value:.0f}" if _rounded(value) >= 1000 else f"{value:.3g}"

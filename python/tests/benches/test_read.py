@@ -10,6 +10,7 @@ from plait import match_messages, read_run
 from plait.benches import read
 from plait.benches.made_up import write_halo_run
 from plait.commands.bench import JSON_KEYS
+from plait.report.analysis import analyse
 
 
 def test_the_made_up_run_is_whole(tmp_path: Path) -> None:
@@ -19,6 +20,7 @@ def test_the_made_up_run_is_whole(tmp_path: Path) -> None:
     assert run.notices == ()
     assert match_messages(run.messages).height == 4 * 750 * 2
     assert (run.messages["function"] >= 0).all()
+    assert analyse(run, tmp_path, None).run.notices == ()
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

@@ -55,12 +55,48 @@ def test_help_teaches_with_examples(command: str) -> None:
     assert "Examples" in done.stdout
 
 
-def test_help_needs_none_of_the_heavy_packages() -> None:
-    code = "import sys; sys.argv = ['plait', '--help']; import plait.__main__ as m\n"
+#: What takes long to load, and what a command needs only when it works.
+_HEAVY = {
+    "numpy",
+    "polars",
+    "matplotlib",
+    "h5py",
+    "scipy",
+    "plait.readers.plait",
+    "plait.measures.calls",
+}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["report", "--help"], ["bench", "--help"]])
+def test_help_needs_none_of_the_heavy_packages(arguments: list[str]) -> None:
+    code = f"import sys; sys.argv = ['plait', *{arguments}]; import plait.__main__ as m\n"
     code += "try: m.main()\nexcept SystemExit: pass\n"
-    code += "print(sorted({'numpy', 'polars', 'matplotlib', 'h5py'} & set(sys.modules)))"
+    unread = {"pydantic"} if len(arguments) == 2 else set()
+    code += f"print(sorted({_HEAVY | unread} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_to_import_plait_loads_next_to_nothing() -> None:
+    code = "import sys; before = set(sys.modules); import plait\n"
+    code += "print(sorted(name for name in set(sys.modules) - before if 'plait' in name))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "['plait']"
+
+
+@pytest.mark.parametrize("command", ["report", "import", "completion"])
+def test_a_command_has_the_same_help_beside_all_others(command: str) -> None:
+    alone = run_plait(command, "--help")
+    code = "import plait.__main__ as m; m.app(prog_name='plait')"
+    done = subprocess.run(
+        [sys.executable, "-c", code, command, "--help"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "100"},
+        check=False,
+    )
+    assert alone.returncode == 0
+    assert alone.stdout == done.stdout
 
 
 def test_report_writes_only_into_its_folder(ring_copy: Path, tmp_path: Path) -> None:

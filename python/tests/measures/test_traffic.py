@@ -3,9 +3,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
+import pytest
 from mpi_runs import Rank, make_run, write_run
 
 from plait import read_run
+from plait.measures import rank_groups
 from plait.measures.traffic import collective_matrix, message_matrix, size_histogram
 
 
@@ -90,3 +93,27 @@ def test_sizes_are_counted_in_powers_of_two() -> None:
 def test_a_run_without_messages_has_no_sizes() -> None:
     run = make_run(Rank(0))
     assert size_histogram(run).height == message_matrix(run).height == collective_matrix(run).height == 0
+
+
+def test_of_very_many_ranks_collectives_are_between_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    ranks = [Rank(rank) for rank in range(7)]
+    for rank in ranks:
+        rank.collective("MPI_Allreduce", 10, 20, given=8 * (rank.rank + 1))
+        rank.collective("MPI_Gather", 30, 40, given=5, peer=2)
+        rank.collective("MPI_Bcast", 50, 60, given=3 if rank.rank == 6 else 0, peer=6)
+    run = make_run(*ranks)
+    pairs = collective_matrix(run)
+    monkeypatch.setattr(rank_groups, "PAIRED_RANKS_MAX", 4)
+    each = rank_groups.pair_group(7)
+    assert each == 2
+    expected = (
+        pairs.with_columns(pl.col("source", "destination") // each * each)
+        .group_by("source", "destination")
+        .agg(pl.col("messages", "bytes").sum())
+        .sort("source", "destination")
+    )
+    assert collective_matrix(run).rows() == expected.rows()
+    matrix = rank_groups.group_matrix(collective_matrix(run), 7, 3)
+    assert matrix.each == 4
+    assert matrix.bytes.sum() == pairs["bytes"].sum()
+    assert (matrix.bytes == rank_groups.group_matrix(pairs, 7, 3).bytes).all()

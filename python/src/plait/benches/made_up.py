@@ -32,7 +32,8 @@ def write_halo_run(folder: Path, ranks: int, event_count: int) -> int:
     }
     (folder / "meta.json").write_text(json.dumps(meta))
     for rank in range(ranks):
-        records = np.concatenate((_names(), _ends(steps), _steps(rank, ranks, steps)))
+        begin, end = np.split(_ends(steps), 2)
+        records = np.concatenate((_names(), begin, _steps(rank, ranks, steps), end))
         with (folder / f"rank-{rank:04d}.plt").open("wb") as file:
             file.write(_header(rank, ranks).tobytes())
             file.write(_chunks(records).tobytes())

@@ -11,8 +11,9 @@ from plait._errors import PlaitError
 from plait._units import format_bytes
 from plait.readers.plait import require_run, wanted_files
 
-#: What a report takes for each byte of a trace, at its peak: 1.4 GB for 160 MB of a halo exchange.
-_BYTES_OF_REPORT = 9
+#: What a report takes for each byte of a trace, at its peak: 1.1 GB for 160 MB of a halo exchange,
+#: 7.7 GB for 1.6 GB.
+_BYTES_OF_REPORT = 7
 #: ... and reading a window, or the sums of a profile, of all events of which most are left out.
 _BYTES_OF_PART = 3
 
@@ -31,7 +32,7 @@ def require_memory(folder: Path, *, ranks: Collection[int] | None = None, is_par
         return
     records = size // _schema.RECORD_BYTES
     what = "records, of sums and of windows" if is_part else "events"
-    better = "shorter windows" if is_part else "--profile, which stays small"
+    better = "shorter windows" if is_part else "--profile, which stays small, and --window for its parts"
     raise PlaitError(
         f"{folder} has about {records:,} {what}: to read them takes about {format_bytes(needed)} of "
         f"memory, and {format_bytes(available)} is available; read some ranks with plait report "

@@ -53,9 +53,10 @@ def balance_over_time(run: Run, window_ns: tuple[int, int], bins: int) -> Balanc
     edges = np.rint(np.linspace(low, max(high, low + 1), bins + 1))
     tasks = run.tasks.filter(pl.col("role") == events.ROLE_TASK)
     is_by_tasks = tasks.height > 0
-    table = tasks if is_by_tasks else calls_within(run, window_ns)
+    table = tasks if is_by_tasks else calls_within(run, window_ns, "rank")
     sums = {rank: np.zeros(bins) for rank in run.ranks_present}
-    for (rank, _), lane in table.group_by("rank", "worker"):
+    times = table.select("rank", "worker", "start_ns", "end_ns")
+    for (rank, _), lane in times.group_by("rank", "worker"):
         until = union_until(lane["start_ns"].to_numpy(), lane["end_ns"].to_numpy())
         inside = np.diff(until(edges.astype(np.int64)))
         sums[int(str(rank))] += inside if is_by_tasks else np.maximum(np.diff(edges) - inside, 0.0)

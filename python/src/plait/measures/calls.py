@@ -14,6 +14,7 @@ from plait._events import Run
 from plait.measures.idle import union_until
 
 _LANE = ["rank", "worker"]
+_ALWAYS = (*_LANE, "class", "start_ns", "end_ns")
 
 
 def parallel_window(run: Run) -> tuple[int, int]:
@@ -35,10 +36,14 @@ def parallel_window(run: Run) -> tuple[int, int]:
     return (first, last) if last > first else (low, high)
 
 
-def calls_within(run: Run, window_ns: tuple[int, int]) -> pl.DataFrame:
-    """The calls proper, cut to the window; those outside it are left out. Sorted by lane and start."""
+def calls_within(run: Run, window_ns: tuple[int, int], *columns: str) -> pl.DataFrame:
+    """The calls proper, cut to the window; those outside it are left out. Sorted by lane and start.
+
+    `columns`: beside rank, worker, class, start_ns and end_ns; none: all.
+    """
     low, high = window_ns
-    found = run.calls.filter(
+    calls = run.calls.select(*dict.fromkeys((*_ALWAYS, *columns))) if columns else run.calls
+    found = calls.filter(
         (pl.col("class") != events.CALL_BEGUN_COLLECTIVE)
         & (pl.col("end_ns") > low)
         & (pl.col("start_ns") < high)

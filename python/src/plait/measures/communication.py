@@ -94,7 +94,10 @@ def measure_calls(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -
     link = fit_link(sides, matched.height)
     soonest = soonest_ns(matched, link)
     stalled = stalled_calls(calls, sides, begun, soonest, link)
-    overlap = message_overlap(sides, soonest, link)
+    overlap_by_rank = overlap_times(message_overlap(sides, soonest, link), "rank")
+    causes = call_causes(calls, sides, met, begun)
+    if not matched["non_contiguous"].any():
+        sides = sides.clear()
     sum_stalled = pl.col("stalled_ns").sum()
     return CallMeasures(
         window_ns=window_ns,
@@ -112,12 +115,12 @@ def measure_calls(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -
         stalled=stalled,
         stalled_by_function=stalled.group_by("function").agg(sum_stalled).sort("function"),
         stalled_by_site=stalled.group_by("function", "site").agg(sum_stalled).sort("function", "site"),
-        overlap_by_rank=overlap_times(overlap, "rank"),
+        overlap_by_rank=overlap_by_rank,
         link=link,
         savings=savings(run, calls, waits, stalled, window_ns),
         collectives=collective_operations(run, met, calls),
         sides=sides,
-        causes=call_causes(calls, sides, met, begun),
+        causes=causes,
         is_of_sums=run.is_profile,
     )
 

@@ -42,7 +42,7 @@ def _computing(run: Run, window_ns: tuple[int, int]) -> pl.DataFrame:
     columns = ["rank", "worker", "start_ns", "end_ns"]
     if run.calls.height:
         lane = ["rank", "worker"]
-        calls = calls_within(run, window_ns).select(columns)
+        calls = calls_within(run, window_ns, *columns).select(columns)
         lanes = calls.select(lane).unique()
         edges = [
             lanes.with_columns(pl.lit(t).alias("start_ns"), pl.lit(t).alias("end_ns")) for t in window_ns

@@ -220,7 +220,7 @@ def _call_parts(run: Run, calls: CallMeasures) -> pl.DataFrame:
     to_own = pl.col("class").replace_strict(_OF_CLASS, default=OTHER_CALLS, return_dtype=_NAME)
     columns = ("rank", "worker", "function", "site", "communicator", "class", "bytes_given", *_TIMES)
     return (
-        calls_within(run, calls.window_ns)
+        calls_within(run, calls.window_ns, *columns)
         .select(columns)
         .with_row_index("call")
         .join(late, on="call", how="left", maintain_order="left")

@@ -4,6 +4,7 @@ rank."""
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from plait import _events as events
@@ -23,23 +24,10 @@ def message_sides(calls: pl.DataFrame, matched: pl.DataFrame, clock_error_ns: in
     call from ready_ns until it waited (or the other side had been notified): then no thread on it polled
     the network; buffered: of a send that did not need its receive; message: the row of `matched`.
     """
-    is_waiting = pl.Series(calls["class"]).is_in([events.CALL_COMPLETES, events.CALL_MESSAGE])
     whole = matched.with_row_index("message").with_columns(is_buffered(matched, clock_error_ns))
-    received = _sides(whole.with_columns(buffered=False), _OF_RECEIVER, received=True)
-    sent = _sides(whole.filter(~pl.col("send_unfinished")), _OF_SENDER, received=False)
-    sides = pl.concat([received, sent])
-    call = call_at(calls, sides["rank"], sides["worker"], sides["told_ns"])
-    times = calls.select(
-        pl.col("start_ns").alias("call_start_ns"), pl.col("end_ns").alias("call_end_ns")
-    ).with_row_index("call")
-    found = (
-        sides.with_columns(
-            pl.Series("call", call), pl.max_horizontal("posted_ns", "other_ns").alias("ready_ns")
-        )
-        .filter(pl.col("call") >= 0)
-        .with_columns(pl.col("call").cast(pl.UInt32))
-        .join(times.filter(is_waiting), on="call", how="inner")
-    )
+    received = _completed(whole.with_columns(buffered=False), _OF_RECEIVER, calls, received=True)
+    sent = whole.filter(~pl.col("send_unfinished")) if whole["send_unfinished"].any() else whole
+    found = pl.concat([received, _completed(sent, _OF_SENDER, calls, received=False)])
     until = found.select(pl.min_horizontal("call_start_ns", "other_told_ns"))["call_start_ns"]
     computing = computing_between(calls, found["rank"], found["ready_ns"], until)
     return found.with_columns(pl.Series("computing_ns", computing))
@@ -58,10 +46,27 @@ _OF_SENDER = {
 }
 
 
-def _sides(matched: pl.DataFrame, columns: dict[str, str], *, received: bool) -> pl.DataFrame:
+def _completed(
+    matched: pl.DataFrame, columns: dict[str, str], calls: pl.DataFrame, *, received: bool
+) -> pl.DataFrame:
+    """Those of whose end a waiting call was notified, with this call."""
+    lane = (matched[columns[name]] for name in ("rank", "worker", "told_ns"))
+    call = call_at(calls, *lane)
+    is_waiting = calls["class"].is_in([events.CALL_COMPLETES, events.CALL_MESSAGE]).to_numpy()
+    rows = np.flatnonzero((call >= 0) & is_waiting[call]) if calls.height else np.empty(0, np.int64)
     named = (pl.col(column).alias(name) for name, column in columns.items())
-    return matched.select(
+    times = calls.select(
+        pl.col("start_ns").alias("call_start_ns"), pl.col("end_ns").alias("call_end_ns")
+    )
+    sides = matched.select(
         "message", "size_bytes", pl.lit(received).alias("received"), *named, "buffered"
+    )[rows]
+    return pl.DataFrame(
+        [*sides, pl.Series("call", call[rows].astype(np.uint32)), *times[call[rows]]]
+    ).select(
+        pl.exclude("call_start_ns", "call_end_ns"),
+        pl.max_horizontal("posted_ns", "other_ns").alias("ready_ns"),
+        *("call_start_ns", "call_end_ns"),
     )
 
 

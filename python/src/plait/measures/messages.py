@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from plait._labels import label
+from plait._labels import Ints, label
 
 _KEY = ["source", "destination", "communicator", "sequence"]
 
@@ -21,40 +21,50 @@ def match_messages(messages: pl.DataFrame) -> pl.DataFrame:
     expected_ns: posted by the receiver; arrived_ns: all bytes at the receiver; received_ns: the receiver
     was notified. send_worker, send_site, receive_worker, receive_site: as in the table of messages.
     """
-    keyed = messages.with_columns(_key(messages))
-    sends = (
-        keyed.filter(~pl.col("received"))
-        .unique("key", keep="first", maintain_order=True)
-        .select(
-            "key",
-            *_KEY,
-            "size_bytes",
-            "protocol",
-            "tag",
-            pl.col("posted_ns").alias("sent_ns"),
-            pl.col("arrived_ns").alias("left_ns"),
-            pl.col("completed_ns").alias("freed_ns"),
-            pl.col("unfinished").alias("send_unfinished"),
-            "non_contiguous",
-            pl.col("worker").alias("send_worker"),
-            pl.col("site").alias("send_site"),
-        )
+    sent, got = _pairs(messages)
+    sends = messages.select(
+        *_KEY,
+        "size_bytes",
+        "protocol",
+        "tag",
+        pl.col("posted_ns").alias("sent_ns"),
+        pl.col("arrived_ns").alias("left_ns"),
+        pl.col("completed_ns").alias("freed_ns"),
+        pl.col("unfinished").alias("send_unfinished"),
+        "non_contiguous",
+        pl.col("worker").alias("send_worker"),
+        pl.col("site").alias("send_site"),
     )
-    receives = (
-        keyed.filter(pl.col("received") & ~pl.col("unfinished"))
-        .unique("key", keep="first", maintain_order=True)
-        .select(
-            "key",
-            pl.col("posted_ns").alias("expected_ns"),
-            "arrived_ns",
-            pl.col("completed_ns").alias("received_ns"),
-            pl.col("worker").alias("receive_worker"),
-            pl.col("site").alias("receive_site"),
-        )
+    receives = messages.select(
+        pl.col("posted_ns").alias("expected_ns"),
+        "arrived_ns",
+        pl.col("completed_ns").alias("received_ns"),
+        pl.col("worker").alias("receive_worker"),
+        pl.col("site").alias("receive_site"),
     )
-    both = sends.join(receives, on="key", how="inner", maintain_order="left").drop("key")
-    order = np.argsort(both["sent_ns"].to_numpy(), kind="stable")
-    return both[order] if both.height else both
+    return pl.DataFrame([*sends[sent], *receives[got]])
+
+
+def _pairs(messages: pl.DataFrame) -> tuple[Ints, Ints]:
+    """The rows of the sends and of the receives that are the same message, in order of posting. Of
+    several with the same key the first."""
+    key = _key(messages).to_numpy()
+    received = messages["received"].to_numpy()
+    rows = np.flatnonzero(~received)
+    order = rows[np.argsort(key[rows], kind="stable")]
+    sent = order[np.diff(key[order], prepend=-1) != 0]
+    got = np.flatnonzero(received & ~messages["unfinished"].to_numpy())
+    if not sent.size or not got.size:
+        return sent[:0], got[:0]
+    at = np.minimum(np.searchsorted(key[sent], key[got]), sent.size - 1)
+    is_known = key[sent[at]] == key[got]
+    at, got = at[is_known], got[is_known]
+    first = np.full(sent.size, -1, dtype=np.int64)
+    first[at[::-1]] = got[::-1]
+    sent, got = sent[first >= 0], first[first >= 0]
+    by_row = np.argsort(sent, kind="stable")
+    by_time = by_row[np.argsort(messages["posted_ns"].to_numpy()[sent[by_row]], kind="stable")]
+    return sent[by_time], got[by_time]
 
 
 def _key(messages: pl.DataFrame) -> pl.Series:

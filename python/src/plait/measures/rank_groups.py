@@ -17,6 +17,15 @@ def group_size(ranks: int, groups_max: int) -> int:
     return max(1, -(-ranks // groups_max))
 
 
+#: Of more ranks, collectives are measured between groups of neighbours.
+PAIRED_RANKS_MAX = 1024
+
+
+def pair_group(ranks: int) -> int:
+    """Ranks in such a group; 1: each pair of ranks is measured."""
+    return group_size(ranks, PAIRED_RANKS_MAX)
+
+
 def group_label(group: int, each: int, ranks: int) -> str:
     first, last = group * each, min(ranks, (group + 1) * each) - 1
     return f"rank {first}" if first == last else f"ranks {first} to {last}"
@@ -38,7 +47,8 @@ class Matrix:
 
 def group_matrix(pairs: pl.DataFrame, ranks: int, groups_max: int) -> Matrix:
     """`pairs`: source, destination, messages, bytes, as measures.traffic gives them."""
-    each = group_size(ranks, groups_max)
+    measured = pair_group(ranks)
+    each = -(-group_size(ranks, groups_max) // measured) * measured
     groups = max(1, -(-ranks // each))
     inside = pairs.filter(
         pl.col("source").is_between(0, ranks - 1) & pl.col("destination").is_between(0, ranks - 1)

@@ -33,7 +33,9 @@ PART_TEXTS = (
 def rank_times(run: Run, calls: CallMeasures) -> pl.DataFrame:
     """rank and PARTS, a row for each rank that called: sums over its threads that did, in the window."""
     length = calls.window_ns[1] - calls.window_ns[0]
-    called = run.calls.filter(pl.col("class") != events.CALL_BEGUN_COLLECTIVE)
+    called = run.calls.select("rank", "worker", "class").filter(
+        pl.col("class") != events.CALL_BEGUN_COLLECTIVE
+    )
     if run.is_profile:
         called = profile.lanes(run)
     threads = called.group_by("rank").agg(pl.col("worker").n_unique().cast(pl.Int64).alias("threads"))

@@ -103,8 +103,10 @@ def run_path(run: Run, matched: pl.DataFrame, causes: pl.DataFrame | None = None
     if not run.calls.height:
         return pl.DataFrame(schema=RUN_PATH)
     window_ns = parallel_window(run)
-    calls = calls_within(run, window_ns)
-    if causes is None:
+    if causes is not None:
+        calls = calls_within(run, window_ns, "function")
+    else:
+        calls = calls_within(run, window_ns)
         sides = message_sides(calls, matched.filter(~events.IS_OF_ENGINE), run.clock_error_ns)
         met = meetings(run, calls)
         causes = call_causes(calls, sides, met, begun_collectives(met, calls))

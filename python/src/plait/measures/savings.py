@@ -25,6 +25,10 @@ _SCHEMA: dict[str, pl.DataType] = {
 }
 
 
+#: Messages that are the same in these can be packed together.
+_POSTED = ("rank", "received", "source", "destination", "communicator", "function")
+
+
 @dataclass(frozen=True)
 class Savings:
     """Upper bounds, one at a time: they do not add up, as one may save what another would have.
@@ -77,17 +81,16 @@ def savings(
 
 def _packing(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
     """rank, received, extra (messages beside the first of their group), saved_ns."""
-    posted = run.messages.filter(
+    posted = run.messages.select(*_POSTED, "posted_ns", "size_bytes", "number").filter(
         (pl.col("size_bytes") <= SMALL_BYTES) & (pl.col("number") > 0) & (pl.col("function") >= 0)
     )
     begins = calls.filter(pl.col("class") == events.CALL_BEGINS).select(
         "rank", "function", (pl.col("end_ns") - pl.col("start_ns")).alias("cost")
     )
     cost = begins.group_by("rank", "function").agg(pl.col("cost").mean())
-    group = ["rank", "received", "source", "destination", "communicator", "function", "epoch"]
     return (
         posted.with_columns(pl.Series("epoch", _epochs(posted, calls)))
-        .group_by(group)
+        .group_by(*_POSTED, "epoch")
         .agg((pl.len().cast(pl.Int64) - 1).alias("extra"))
         .join(cost, on=["rank", "function"], how="inner")
         .with_columns((pl.col("extra") * pl.col("cost")).cast(pl.Int64).alias("saved_ns"))
@@ -97,7 +100,7 @@ def _packing(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
 
 def _epochs(posted: pl.DataFrame, calls: pl.DataFrame) -> Times:
     """For each message: how many waits and collectives its rank had behind it when it was posted."""
-    parting = calls.filter(
+    parting = calls.select("rank", "class", "start_ns").filter(
         pl.col("class").is_in([events.CALL_COMPLETES, events.CALL_MESSAGE, events.CALL_COLLECTIVE])
     )
     found = np.zeros(posted.height, dtype=np.int64)

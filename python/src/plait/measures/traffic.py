@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
 from plait import _events as events
 from plait._events import Run
 from plait.measures.collectives import FROM_ROOT, NEIGHBOURS, TO_ROOT, members_of, shape_of
 from plait.measures.profile import size_sums
+from plait.measures.rank_groups import pair_group
 
 _PAIR = ["source", "destination"]
 
@@ -18,7 +21,7 @@ def message_matrix(run: Run) -> pl.DataFrame:
 
     As the senders recorded them; of a rank whose file is missing, as the receivers did.
     """
-    messages = run.messages
+    messages = run.messages.select(*_PAIR, "received", "unfinished", "size_bytes")
     missing = [rank for rank in range(run.ranks) if rank not in set(run.ranks_present)]
     kept = ~pl.col("received") | (pl.col("source").is_in(missing) & ~pl.col("unfinished"))
     return (
@@ -37,6 +40,9 @@ def collective_matrix(run: Run) -> pl.DataFrame:
     shares, where they differ); of operations in which everybody gets what everybody gives (allgather,
     allreduce): all of it, to each. Among neighbours: to each what it gets. Of a profile, shares are not
     known: what a rank gives is divided evenly, and collectives among neighbours are left out.
+
+    Of more than PAIRED_RANKS_MAX ranks: a row for each pair of groups of `pair_group` neighbours, named
+    by their first ranks, as all pairs of ranks would need gigabytes.
     """
     what = pl.col("class").is_in([events.CALL_COLLECTIVE, events.CALL_BEGINS_COLLECTIVE])
     known = what & (pl.col("communicator") >= 0) & (pl.col("bytes_given") > 0)
@@ -49,7 +55,8 @@ def collective_matrix(run: Run) -> pl.DataFrame:
         members = members_of(run, int(str(communicator)))
         if len(members) < 2:
             continue
-        parts.append(_flows(part, run.shares, members, shape.flow, divided=shape.divided))
+        flows = _flows(part, run.shares, members, shape.flow, divided=shape.divided)
+        parts.append(flows.of_groups(pair_group(run.ranks)))
     schema = {
         "source": pl.Int32(),
         "destination": pl.Int32(),
@@ -58,9 +65,9 @@ def collective_matrix(run: Run) -> pl.DataFrame:
     }
     if not parts:
         return pl.DataFrame(schema=schema)
-    whole = pl.concat(parts).filter(pl.col("source") != pl.col("destination"))
     return (
-        whole.group_by(_PAIR)
+        pl.concat(parts)
+        .group_by(_PAIR)
         .agg(pl.col("messages").sum(), pl.col("bytes").sum())
         .select(pl.col(name).cast(kind) for name, kind in schema.items())
         .sort(_PAIR)
@@ -80,10 +87,39 @@ def _summed(sums: pl.DataFrame) -> pl.DataFrame:
     return calls.with_columns(pl.lit(0, dtype=pl.Int64).alias("number")).select(_FLOWS)
 
 
+@dataclass(frozen=True)
+class _Flows:
+    """What calls of one function on one communicator give."""
+
+    pairs: pl.DataFrame  # source, destination, messages, bytes
+    #: source, messages, bytes: the same to each of `members`.
+    alike: pl.DataFrame
+    members: pl.DataFrame  # index, destination
+
+    def of_groups(self, each: int) -> pl.DataFrame:
+        """source, destination, messages, bytes; what a rank gives to itself does not count."""
+        others = pl.col("source") != pl.col("destination")
+        of_pairs = self.pairs.filter(others).with_columns(pl.col(name) // each * each for name in _PAIR)
+        to = (
+            self.members.group_by((pl.col("destination") // each * each).alias("destination"))
+            .agg(pl.len().alias("count"))
+            .sort("destination")
+        )
+        given = (
+            self.alike.group_by((pl.col("source") // each * each).alias("source"))
+            .agg(pl.col("messages", "bytes").sum())
+            .join(to, how="cross")
+        )
+        receivers = pl.col("count") - (~others).cast(pl.Int64)  # of each rank of the group
+        of_alike = given.filter(receivers > 0).select(
+            *_PAIR, pl.col("messages") * receivers, pl.col("bytes") * receivers
+        )
+        return pl.concat([of_pairs, of_alike])
+
+
 def _flows(
     calls: pl.DataFrame, shares: pl.DataFrame, members: list[int], flow: str, *, divided: bool
-) -> pl.DataFrame:
-    """source, destination, messages, bytes of calls of one function on one communicator."""
+) -> _Flows:
     count = len(members)
     everybody = pl.DataFrame(
         {"index": range(count), "destination": members},
@@ -93,7 +129,8 @@ def _flows(
         to = calls.filter(pl.col("peer") >= 0).select(
             pl.col("rank").alias("source"), pl.col("peer").alias("destination"), "count", "bytes_given"
         )
-        return _sum(to.with_columns(pl.col("bytes_given").cast(pl.Float64)))
+        pairs = _sum(to.with_columns(pl.col("bytes_given").cast(pl.Float64)))
+        return _Flows(pairs, pairs.clear().drop("destination"), everybody.clear())
     if flow == FROM_ROOT:
         calls = calls.filter(pl.col("rank") == pl.col("peer"))
     given = pl.col("bytes_given") / count if divided else pl.col("bytes_given").cast(pl.Float64)
@@ -108,20 +145,15 @@ def _flows(
     if flow == NEIGHBOURS:
         rest = rest.clear()  # which ranks are neighbours is known by the shares alone
         by_share = by_share.filter(pl.col("bytes_given") > 0)
-    of_rank = rest.group_by("rank").agg(
-        pl.col("count").sum().alias("calls"), given.sum().alias("bytes_given")
-    )
-    alike = of_rank.join(everybody, how="cross").select(
-        pl.col("rank").alias("source"), "destination", "bytes_given", pl.col("calls").cast(pl.Int64)
-    )
-    counted = _sum(by_share)
-    return pl.concat(
-        [
-            counted,
-            alike.select(
-                *_PAIR, pl.col("calls").alias("messages"), pl.col("bytes_given").alias("bytes")
-            ),
-        ]
+    alike = rest.group_by("rank").agg(pl.col("count").sum(), given.sum().alias("bytes_given"))
+    return _Flows(
+        _sum(by_share),
+        alike.select(
+            pl.col("rank").alias("source"),
+            pl.col("count").cast(pl.Int64).alias("messages"),
+            pl.col("bytes_given").alias("bytes"),
+        ),
+        everybody,
     )
 
 
@@ -158,9 +190,10 @@ def size_histogram(run: Run) -> pl.DataFrame:
 
 def _size_counts(run: Run) -> pl.DataFrame:
     """power, messages, bytes."""
-    side = run.messages.filter(~pl.col("received"))
+    sides = run.messages.select("received", "size_bytes")
+    side = sides.filter(~pl.col("received"))
     if not side.height:
-        side = run.messages
+        side = sides
     # 0 for no bytes, else 1 + log2; exact, as it is counted in bits.
     power = pl.when(pl.col("size_bytes") <= 0).then(0).otherwise(64 - _leading_zeros()).alias("power")
     return side.group_by(power).agg(

@@ -44,7 +44,7 @@ def _open_regions(run: Run) -> list[str]:
 
 def _differing_ranks(run: Run) -> list[str]:
     """Ranks that have not recorded what others have, or a program that did nothing."""
-    of_calls = run.calls.filter(pl.col("class") != events.CALL_BEGINS_OR_ENDS)
+    of_calls = run.calls.select("rank", "class").filter(pl.col("class") != events.CALL_BEGINS_OR_ENDS)
     if run.calls.height and not (of_calls.height or run.tasks.height or run.spans.height):
         return [
             "The program called MPI only to begin and to end: there is nothing that ranks could wait for"
@@ -92,7 +92,9 @@ def _clocks_backwards(run: Run) -> list[str]:
 
     A non-blocking collective as a whole ends with a call that may be recorded after it.
     """
-    calls = run.calls.filter(pl.col("class") != events.CALL_BEGUN_COLLECTIVE)
+    calls = run.calls.select("rank", "worker", "class", "end_ns").filter(
+        pl.col("class") != events.CALL_BEGUN_COLLECTIVE
+    )
     if not calls.height:
         return []
     jumps = calls.select(

@@ -50,13 +50,13 @@ def plot_lanes(analysis: Analysis, lanes: Lanes) -> Figure | None:
     figure = style.new_figure(13, panels * (1.0 + 0.26 * max(3, len(own))) + 0.8)
     axes = style.add_axes(figure, panels)
     names, marks = kind_table(analysis.run)
-    shown = _draw_panel(axes[0], own, lanes, analysis, analysis.window_ns)
+    shown = _draw_panel(axes[0], own, analysis, analysis.window_ns)
     of_ranks = "" if len(own) == len(analysis.run.ranks_present) else f" ({len(own)} lanes of them)"
     if groups:
         of_ranks = " (ranks with most and least, and means of groups)"
     style.title(axes[0], f"What each rank did: computing, and calls{of_ranks}")
     if close is not None:
-        shown |= _draw_panel(axes[1], own, lanes, analysis, close)
+        shown |= _draw_panel(axes[1], own, analysis, close)
         _draw_messages(axes[1], own, analysis, close)
         style.title(axes[1], "The same, close up, with messages")
     handles = [Patch(color=palette.COMPUTING, label="computing (in no call)")]
@@ -77,20 +77,18 @@ def _close_window(analysis: Analysis) -> tuple[int, int] | None:
     return max(analysis.window_ns[0], low - room), min(analysis.window_ns[1], high + 2 * room)
 
 
-def _draw_panel(
-    axes: Axes, own: list[Lane], lanes: Lanes, analysis: Analysis, window_ns: tuple[int, int]
-) -> set[int]:
+def _draw_panel(axes: Axes, own: list[Lane], analysis: Analysis, window_ns: tuple[int, int]) -> set[int]:
     _, marks = kind_table(analysis.run)
     scale, unit = time_unit(window_ns[1] - window_ns[0])
     whole = (window_ns[1] - window_ns[0]) / scale
     shown: set[int] = set()
     for row, lane in enumerate(own):
-        bars = lanes.bars[lane.first : lane.first + lane.count]
+        bars = lane.bars()
         low = (int(bars["start_ns"].to_numpy().min()) - window_ns[0]) / scale
         high = (int(bars["end_ns"].to_numpy().max()) - window_ns[0]) / scale
         ends = [max(0.0, low), min(whole, high)]
         axes.fill_between(ends, row, row + 0.84, color=palette.COMPUTING, linewidth=0, zorder=0)
-        shown |= draw_lane(axes, lanes, lane, (row, 0.84), marks, window_ns, scale)
+        shown |= draw_lane(axes, lane, (row, 0.84), marks, window_ns, scale)
     axes.set_yticks(np.arange(len(own)) + 0.42, [_name(lane) for lane in own], fontsize=8)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(own), -0.16)

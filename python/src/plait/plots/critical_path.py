@@ -33,9 +33,8 @@ def plot_path(analysis: Analysis, lanes: Lanes) -> Figure | None:
     figure = style.new_figure(13, 2.0 + 0.5 * len(workers))
     axes = style.add_axes(figure)[0]
     _, marks = kind_table(analysis.run)
-    here = _of_step(lanes, window)
     for index, lane in enumerate(workers):
-        draw_lane(axes, here[0], here[1][lane], (index, 0.8), marks, window, scale, alpha=0.25)
+        draw_lane(axes, lane, (index, 0.8), marks, window, scale, alpha=0.25)
     used = _draw_path(axes, path, workers, marks, window[0], scale)
     names = [f"rank {lane.rank}, {lane.label}" for lane in workers]
     axes.set_yticks([index + 0.4 for index in range(len(workers))], names)
@@ -61,19 +60,6 @@ def plot_path(analysis: Analysis, lanes: Lanes) -> Figure | None:
         frameon=False,
     )
     return figure
-
-
-def _of_step(lanes: Lanes, window: tuple[int, int]) -> tuple[Lanes, dict[Lane, Lane]]:
-    """The bars within the window, and each lane's new place among them."""
-    tables, places, first = [], {}, 0
-    for lane in lanes.lanes:
-        part = lanes.bars[lane.first : lane.first + lane.count].filter(
-            (pl.col("end_ns") >= window[0]) & (pl.col("start_ns") <= window[1])
-        )
-        places[lane] = Lane(lane.rank, lane.worker, lane.what, lane.label, first, part.height)
-        tables.append(part)
-        first += part.height
-    return Lanes(list(places.values()), pl.concat(tables), 0), places
 
 
 def _draw_path(

@@ -19,7 +19,7 @@ from plait.report.analysis import Analysis
 _POINTS_MAX = 60_000
 _BINS = 500
 #: Of a curve as wide as a figure: more steps than this cannot be distinguished.
-_COLUMNS = 2000
+_COLUMNS = 800
 _LEGEND_MAX = 16
 _HIGHEST = 8
 
@@ -120,7 +120,7 @@ def _plot_delays(analysis: Analysis, matched: pl.DataFrame) -> Figure:
     time = (sent_ns - analysis.window_ns[0]) / scale
     count = _scatter(axes, time, delay, matched["source"].to_numpy())
     axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_time(value)))
+    axes.yaxis.set_major_formatter(FuncFormatter(_time_text))
     axes.minorticks_off()
     axes.set_xlim(0, analysis.total_ns / scale)
     axes.grid()
@@ -130,6 +130,10 @@ def _plot_delays(analysis: Analysis, matched: pl.DataFrame) -> Figure:
     style.title(axes, "How long messages were under way")
     _legend(figure, count)
     return figure
+
+
+def _time_text(value: float, _: int | None) -> str:
+    return format_time(value)
 
 
 def _scatter(axes: Axes, x: Numbers, y: Numbers, source: npt.NDArray[np.int32]) -> int:

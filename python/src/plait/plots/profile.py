@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import StrMethodFormatter
 
 from plait.plots import style
 from plait.readers.profiles import Profile
@@ -38,5 +38,5 @@ def _draw(axes: Axes, profile: Profile, name: str) -> None:
         axes.plot(place[known], exact[known], color=_EXACT, lw=1.6, label="exact", zorder=3)
     if not known.any() and found.min() > 0 and found.max() > _LOGARITHMIC_FROM * found.min():
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.plot(place, found, ".", color=_FOUND, ms=4.5, label="particles, mean at a place", zorder=4)

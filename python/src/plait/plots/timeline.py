@@ -53,12 +53,12 @@ def plot_rank(run: Run, lanes: Lanes, analysis: Analysis, rank: int) -> Figure |
     figure = style.new_figure(13, min(24.0, panels * max(1.6, 0.9 + 0.5 * height) + 0.7))
     axes = style.add_axes(figure, panels)
     names, marks = kind_table(run)
-    shown = _draw_panel(axes[0], own, lanes, analysis, analysis.window_ns)
+    shown = _draw_panel(axes[0], own, analysis, analysis.window_ns)
     mean = analysis.ranks.filter(analysis.ranks["rank"] == rank)["idle_share"]
     idle = f": {100 * float(mean.item()):.1f} % idle" if mean.len() else ""
     style.title(axes[0], f"What each worker of rank {rank} did{idle}")
     if close is not None:
-        shown |= _draw_panel(axes[1], own, lanes, analysis, close)
+        shown |= _draw_panel(axes[1], own, analysis, close)
         style.title(axes[1], f"The same, close up: around step {analysis.typical_step()}")
     handles = [style.patch(marks[kind], names[kind]) for kind in _with_marks(marks, shown)]
     figure.legend(handles=handles, loc="outside lower center", ncols=8, frameon=False, fontsize=8.5)
@@ -77,9 +77,7 @@ def _close_window(analysis: Analysis) -> tuple[int, int] | None:
     return low - room, high + room
 
 
-def _draw_panel(
-    axes: Axes, own: list[Lane], lanes: Lanes, analysis: Analysis, window_ns: tuple[int, int]
-) -> set[int]:
+def _draw_panel(axes: Axes, own: list[Lane], analysis: Analysis, window_ns: tuple[int, int]) -> set[int]:
     _, marks = kind_table(analysis.run)
     scale, unit = time_unit(window_ns[1] - window_ns[0])
     shown: set[int] = set()
@@ -87,7 +85,7 @@ def _draw_panel(
     top = 0.0
     for lane in own:
         size = _HEIGHTS[lane.what]
-        shown |= draw_lane(axes, lanes, lane, (top, size), marks, window_ns, scale)
+        shown |= draw_lane(axes, lane, (top, size), marks, window_ns, scale)
         label = lane_label(lane, analysis)
         if label:
             ticks.append((top + size / 2, label))
@@ -131,7 +129,6 @@ def lane_label(lane: Lane, analysis: Analysis) -> str:
 
 def draw_lane(
     axes: Axes,
-    lanes: Lanes,
     lane: Lane,
     place: tuple[float, float],
     marks: list[Mark],
@@ -140,7 +137,7 @@ def draw_lane(
     alpha: float = 1.0,
 ) -> set[int]:
     """Draws one lane at `place`, (top, height); returns the kinds that are in it."""
-    bars = lanes.bars[lane.first : lane.first + lane.count]
+    bars = lane.bars()
     inside = (bars["end_ns"] >= window_ns[0]) & (bars["start_ns"] <= window_ns[1])
     bars = bars.filter(inside)
     start = (bars["start_ns"].to_numpy() - window_ns[0]) / scale

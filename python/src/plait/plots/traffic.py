@@ -11,7 +11,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import StrMethodFormatter
 
 from plait._units import bytes_unit, format_bytes, time_unit
 from plait.measures.balance import waiting_shares
@@ -91,7 +91,7 @@ def plot_sizes(analysis: Analysis) -> Figure | None:
     panels = style.add_axes(figure, 1, 2)
     _draw_sizes(panels[0], sizes, sizes["messages"].to_numpy().astype(np.float64), palette.AMOUNTS[4])
     panels[0].set_ylabel("messages")
-    panels[0].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    panels[0].yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     style.title(panels[0], "Messages by size")
     scale, unit = bytes_unit(float(sizes["bytes"].to_numpy().max()))
     _draw_sizes(panels[1], sizes, sizes["bytes"].to_numpy() / scale, palette.AMOUNTS[2])

@@ -16,20 +16,21 @@ import polars as pl
 from plait import _events as events
 from plait._events import Site
 from plait._schema import NOTHING, SCHEMA
-from plait.readers._clocks import ClockMap
-from plait.readers._frames import Renumber, event_table, frame, list_entries
+from plait.readers._frames import frame, list_entries
 from plait.readers._rank_file import RankFile
 
 #: Begins the names of spans of parallel regions of OpenMP; their place follows.
 _PARALLEL = "omp parallel "
 
 
-def call_tables(file: RankFile, clock: ClockMap, renumber: Renumber) -> dict[str, pl.DataFrame]:
-    return {
-        "calls": event_table(file, SCHEMA["call"], clock, renumber),
-        "communicators": _communicator_table(file),
-        "shares": _share_table(file),
-    }
+def call_tables(file: RankFile) -> dict[str, pl.DataFrame]:
+    """What belongs to calls, beside their own table: those that have rows."""
+    tables = {}
+    if file["communicator"].size:
+        tables["communicators"] = _communicator_table(file)
+    if file["shares"].size:
+        tables["shares"] = _share_table(file)
+    return tables
 
 
 def _communicator_table(file: RankFile) -> pl.DataFrame:

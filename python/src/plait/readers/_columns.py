@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -44,18 +45,11 @@ def gather(
     layouts: Mapping[int, np.dtype[Any]],
 ) -> dict[int, Columns]:
     """The records of each of the kinds, by kind. `kinds`: of each record of the table."""
-    counts = np.bincount(kinds, minlength=256)
-    wheres = {kind: np.empty(counts[kind], dtype=np.int64) for kind in layouts}
-    columns = {
-        kind: {
-            name: np.empty((counts[kind], *dtype[name].shape), dtype=dtype[name].base)
-            for name in dtype.names or ()
-            if name != "record"
-        }
-        for kind, dtype in layouts.items()
-    }
-    filled = dict.fromkeys(layouts, 0)
+    counts = np.bincount(kinds, minlength=256).tolist()
     present = [kind for kind in layouts if counts[kind]]
+    wheres = {kind: np.empty(counts[kind], dtype=np.int64) for kind in present}
+    columns = {kind: _room(layouts[kind], counts[kind]) for kind in present}
+    filled = dict.fromkeys(present, 0)
     for first in range(0, kinds.size, _BLOCK):
         of_block = kinds[first : first + _BLOCK]
         block = table[first : first + _BLOCK]
@@ -69,4 +63,21 @@ def gather(
             for name, column in columns[kind].items():
                 column[begin:end] = records[name]
             filled[kind] = end
-    return {kind: Columns(columns[kind], wheres[kind]) for kind in layouts}
+    return {
+        kind: Columns(columns[kind], wheres[kind]) if counts[kind] else _none_of(layout)
+        for kind, layout in layouts.items()
+    }
+
+
+def _room(layout: np.dtype[Any], count: int) -> dict[str, Array]:
+    return {
+        name: np.empty((count, *layout[name].shape), dtype=layout[name].base)
+        for name in layout.names or ()
+        if name != "record"
+    }
+
+
+@cache
+def _none_of(layout: np.dtype[Any]) -> Columns:
+    """Most kinds are in no file. Of many ranks, to make their columns would take most of the time."""
+    return Columns(_room(layout, 0), np.empty(0, dtype=np.int64))

@@ -14,13 +14,14 @@ from plait.readers._rank_file import RankFile
 
 
 def graph_tables(file: RankFile, clock: ClockMap, renumber: Renumber) -> dict[str, pl.DataFrame]:
+    """Nothing where the rank has no graphs."""
+    if not file["graph_task"].size:
+        return {}
     tasks = event_table(file, SCHEMA["graph_task"], clock, renumber)
-    runs = event_table(file, SCHEMA["graph_run"], clock, renumber)
     return {
         # A task with many successors has several records.
         "graph_tasks": tasks.unique(["graph", "place"], keep="first", maintain_order=True),
         "dependencies": _dependency_table(file),
-        "graph_runs": runs.unique("step", keep="first", maintain_order=True),
     }
 
 

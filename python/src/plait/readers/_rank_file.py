@@ -51,12 +51,38 @@ class RankFile:
         return self.records[record]
 
 
-def read_rank_file(path: Path, schema: Schema = SCHEMA) -> RankFile:
-    """Reads what is valid. Raises UnusableFileError where not even the header is."""
+@dataclass(frozen=True)
+class Head:
+    """What the header of a rank's file has."""
+
+    rank: int
+    ranks: int
+    wall_ns: int  # wall-clock time at time 0
+    clock_ns: int  # reading of the monotonic clock at time 0
+
+
+def read_head(path: Path) -> Head:
+    """Reads the header only. Raises UnusableFileError where it is not valid."""
+    header = _read_header(_read_bytes(path, _schema.HEADER_BYTES))
+    return Head(
+        rank=int(header["rank"]),
+        ranks=int(header["rank_count"]),
+        wall_ns=int(header["wall_clock_ns"]),
+        clock_ns=int(header["clock_ns"]),
+    )
+
+
+def _read_bytes(path: Path, count: int = -1) -> npt.NDArray[np.uint8]:
+    """The first bytes of the file; -1: all."""
     try:
-        raw = np.fromfile(path, dtype=np.uint8)
+        return np.fromfile(path, dtype=np.uint8, count=count)
     except OSError as error:
         raise UnusableFileError(f"cannot be read ({error.strerror})") from error
+
+
+def read_rank_file(path: Path, schema: Schema = SCHEMA) -> RankFile:
+    """Reads what is valid. Raises UnusableFileError where not even the header is."""
+    raw = _read_bytes(path)
     header = _read_header(raw)
     notices: list[str] = []
     records = raw[_schema.HEADER_BYTES :]
@@ -87,8 +113,9 @@ def read_rank_file(path: Path, schema: Schema = SCHEMA) -> RankFile:
     gathered = gather(table, kinds.of_record, {r.kind: r.dtype for r in schema.records.values()})
     found = {}
     for record in schema.records.values():
-        checks = _checks(record, gathered[record.kind], ranks)
-        found[record.name] = _keep_possible(gathered[record.kind], checks, path.name, notices)
+        of_kind = gathered[record.kind]
+        checks = _checks(record, of_kind, ranks) if of_kind.size else []
+        found[record.name] = _keep_possible(of_kind, checks, path.name, notices)
     return RankFile(
         rank=int(header["rank"]),
         ranks=ranks,

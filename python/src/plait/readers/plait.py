@@ -6,11 +6,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import Counter
-from collections.abc import Collection
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from itertools import repeat
+from collections import Counter, deque
+from collections.abc import Collection, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from plait import _events as events
 from plait._errors import PlaitError
 from plait._events import TABLES, Run
 from plait._launcher import name_signals
-from plait._schema import ROLES, SCHEMA, Schema
+from plait._schema import ROLES, SCHEMA, Record, Schema
 from plait.readers._calls import add_postings, call_tables, read_sites, with_places
 from plait.readers._clocks import ClockMap, fit_clock
 from plait.readers._engine import join_engine, read_engine_file
@@ -30,7 +29,14 @@ from plait.readers._frames import event_columns, event_table, frame
 from plait.readers._graphs import graph_tables
 from plait.readers._match_by_order import match_by_order
 from plait.readers._profile import choose_part, name_folded, sum_table, with_both_sides
-from plait.readers._rank_file import NewerFormatError, RankFile, UnusableFileError, read_rank_file
+from plait.readers._rank_file import (
+    Head,
+    NewerFormatError,
+    RankFile,
+    UnusableFileError,
+    read_head,
+    read_rank_file,
+)
 
 #: What an unnamed one is called, by role.
 _UNNAMED = {
@@ -41,7 +47,7 @@ _UNNAMED = {
 #: Records that have no table of their own: their contents go into other tables and notices.
 _NO_TABLE = ("chunk", "name", "clock")
 _MISSING_SHOWN_MAX = 8
-#: Files read at once. numpy lets other threads run; each needs its file in memory.
+#: Files read at once, and ahead. numpy lets other threads run; each needs its file in memory.
 _THREADS_MAX = 4
 
 
@@ -61,19 +67,15 @@ def read_run(
     notices: list[str] = []
     meta = _read_meta(folder / "meta.json", notices)
     meta = _add_launch(meta, folder / "run.json", notices)
-    files, unusable = _read_files(paths, schema, notices)
-    read = {file.rank for file in files}
-    files = _of_one_run(files, meta, notices)
+    opened, unusable = _open_files(paths, notices)
+    files = _of_one_run(opened, meta, notices)
     if not files:
-        _refuse_newer(folder, paths[0], schema)
+        _refuse_newer(folder, paths[0])
         raise _no_files(folder, f" ({notices[-1]})" if notices and ".plt" in notices[-1] else "")
-    unusable += [f"rank-{rank:04d}.plt" for rank in sorted(read - {file.rank for file in files})]
-    rank_count = max(file.ranks for file in files)
-    _note_missing(files, rank_count, meta, notices, ranks)
-    for file in files:
-        notices.extend(file.notices)
-    _note_unknown(files, notices)
-    run = _assemble(folder, meta, rank_count, files, schema, notices, window)
+    unusable += [_file_name(rank) for rank in sorted(set(opened) - set(files))]
+    rank_count = max(head.ranks for _, head in files.values())
+    _note_missing(list(files), rank_count, meta, notices, ranks)
+    run = _assemble(_Source(folder, meta, rank_count, files, schema), notices, unusable, window)
     return replace(run, unusable=tuple(unusable), is_part=ranks is not None)
 
 
@@ -159,82 +161,116 @@ def _try_file(path: Path, schema: Schema) -> RankFile | UnusableFileError:
         return error
 
 
-def _read_files(
-    paths: list[Path], schema: Schema, notices: list[str]
-) -> tuple[list[RankFile], list[str]]:
-    """The files that can be read, and the names of those that cannot."""
+def _in_order(paths: list[Path], schema: Schema) -> Iterator[RankFile | UnusableFileError]:
+    """The files one after another. Only those of a few ranks are in memory at a time."""
+    threads = min(_THREADS_MAX, os.cpu_count() or 1)
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        ahead: deque[Future[RankFile | UnusableFileError]] = deque()
+        for path in paths:
+            ahead.append(pool.submit(_try_file, path, schema))
+            if len(ahead) > threads:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+
+
+#: A rank's file, and what its header has.
+_Opened = tuple[Path, Head]
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a run is read from."""
+
+    folder: Path
+    meta: dict[str, Any]
+    ranks: int
+    files: dict[int, _Opened]  # by rank
+    schema: Schema
+
+
+def _open_files(paths: list[Path], notices: list[str]) -> tuple[dict[int, _Opened], list[str]]:
+    """The files with a valid header by their ranks, and the names of the others."""
     unusable: list[str] = []
-    files: dict[int, RankFile] = {}
-    with ThreadPoolExecutor(max_workers=min(_THREADS_MAX, os.cpu_count() or 1)) as pool:
-        found = list(pool.map(_try_file, paths, repeat(schema)))
-    for path, file in zip(paths, found, strict=True):
-        if isinstance(file, UnusableFileError):
-            notices.append(f"{path.name} {file}; it was left out")
+    files: dict[int, _Opened] = {}
+    for path in paths:
+        try:
+            head = read_head(path)
+        except UnusableFileError as error:
+            notices.append(f"{path.name} {error}; it was left out")
             unusable.append(path.name)
             continue
-        if file.rank in files:
-            notices.append(f"{path.name} claims to be rank {file.rank} as well; it was left out")
+        if head.rank in files:
+            notices.append(f"{path.name} claims to be rank {head.rank} as well; it was left out")
             unusable.append(path.name)
             continue
-        files[file.rank] = file
-    return [files[rank] for rank in sorted(files)], unusable
+        files[head.rank] = path, head
+    return {rank: files[rank] for rank in sorted(files)}, unusable
 
 
-def _refuse_newer(folder: Path, path: Path, schema: Schema) -> None:
+def _refuse_newer(folder: Path, path: Path) -> None:
     """Raises PlaitError where the file is of a later major version."""
-    error = _try_file(path, schema)
-    if isinstance(error, NewerFormatError):
-        raise PlaitError(f"{folder} {error}, as with pip install --upgrade plait-hpc")
+    try:
+        read_head(path)
+    except NewerFormatError as error:
+        raise PlaitError(f"{folder} {error}, as with pip install --upgrade plait-hpc") from error
+    except UnusableFileError:
+        pass
 
 
-def _note_unknown(files: list[RankFile], notices: list[str]) -> None:
-    """Records of kinds that a later minor version added."""
-    kinds = sorted({kind for file in files for kind in file.unknown})
+def _note_unknown(counts: Counter[int], notices: list[str]) -> None:
+    """Records of kinds that a later minor version added. `counts`: by kind."""
+    kinds = sorted(counts)
     if kinds:
-        count = sum(sum(file.unknown.values()) for file in files)
         what = "kind" if len(kinds) == 1 else "kinds"
         notices.append(
-            f"{count:,} records of {what} {', '.join(map(str, kinds))} are not known to this plait, and "
-            "were left out: a newer plait made the run; update to see them"
+            f"{counts.total():,} records of {what} {', '.join(map(str, kinds))} are not known to this "
+            "plait, and were left out: a newer plait made the run; update to see them"
         )
 
 
-def _of_one_run(files: list[RankFile], meta: dict[str, Any], notices: list[str]) -> list[RankFile]:
+def _file_name(rank: int) -> str:
+    return f"rank-{rank:04d}.plt"
+
+
+def _of_one_run(
+    files: dict[int, _Opened], meta: dict[str, Any], notices: list[str]
+) -> dict[int, _Opened]:
     """Without files of another number of ranks than most have: one of these is damaged, or of another
     run."""
-    counts = Counter(file.ranks for file in files)
+    counts = Counter(head.ranks for _, head in files.values())
     if len(counts) < 2:
         return files
     declared = meta.get("ranks")
     ranks = max(counts, key=lambda each: (each == declared, counts[each], -abs(each - len(files))))
-    for file in files:
-        if file.ranks != ranks:
+    for rank, (_, head) in files.items():
+        if head.ranks != ranks:
             notices.append(
-                f"rank-{file.rank:04d}.plt claims {file.ranks} ranks and the run has {ranks}: the file "
-                "is damaged, or of another run; it was left out"
+                f"{_file_name(rank)} claims {head.ranks} ranks and the run has {ranks}: the file is "
+                "damaged, or of another run; it was left out"
             )
-    return [file for file in files if file.ranks == ranks]
+    return {rank: opened for rank, opened in files.items() if opened[1].ranks == ranks}
 
 
 def _note_missing(
-    files: list[RankFile],
+    present: list[int],
     ranks: int,
     meta: dict[str, Any],
     notices: list[str],
     wanted: Collection[int] | None,
 ) -> None:
-    missing = ranks - len(files)
+    missing = ranks - len(present)
     if wanted is not None:
         notices.append(
-            f"{len(files)} of {ranks} ranks were read, as requested: messages to and from others have "
+            f"{len(present)} of {ranks} ranks were read, as requested: messages to and from others have "
             "one side only, and figures show no others"
         )
     elif missing:
-        present = {file.rank for file in files}
+        there = set(present)
         some = [
             str(rank)
-            for rank in range(min(ranks, len(files) + _MISSING_SHOWN_MAX))
-            if rank not in present
+            for rank in range(min(ranks, len(present) + _MISSING_SHOWN_MAX))
+            if rank not in there
         ]
         more = " ..." if len(some) < missing else ""
         notices.append(
@@ -246,45 +282,53 @@ def _note_missing(
         notices.append(f"meta.json has {declared} ranks, the files {ranks}")
 
 
-def _assemble(
-    folder: Path,
-    meta: dict[str, Any],
-    ranks: int,
-    files: list[RankFile],
-    schema: Schema,
-    notices: list[str],
-    window: int | None,
-) -> Run:
+@dataclass
+class _Gathered:
+    """What the files of all ranks have."""
+
+    tables: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
+    by_order: list[npt.NDArray[np.bool_]] = field(default_factory=list)  # of the messages of each rank
+    present: list[int] = field(default_factory=list)
+    are_compared: bool = False  # the clocks
+    error_ns: int = 0
+    unknown: Counter[int] = field(default_factory=Counter)
+
+    def add(self, tables: dict[str, pl.DataFrame]) -> None:
+        for name, table in tables.items():
+            if table.height:
+                self.tables.setdefault(name, []).append(table)
+
+    def whole(self, schema: Schema) -> dict[str, pl.DataFrame]:
+        """Each table of all ranks; the parts are taken."""
+        tables = {name: events.empty(record.columns) for name, record in _plain(schema)}
+        tables |= events.empty_tables()
+        tables |= {name: _joined(self.tables.pop(name)) for name in list(self.tables)}
+        tables["communicators"] = tables["communicators"].unique(maintain_order=True)
+        return tables
+
+
+def _joined(parts: list[pl.DataFrame]) -> pl.DataFrame:
+    """The rows of all, in contiguous columns. Takes the columns of the parts one by one, so that no
+    more than one is in memory twice."""
+    names = parts[0].columns
+    columns = ([part.drop_in_place(name) for part in parts] for name in names)
+    return pl.DataFrame([pl.concat(column, rechunk=True) for column in columns])
+
+
+def _assemble(source: _Source, notices: list[str], unusable: list[str], window: int | None) -> Run:
     numbering = _Numbering()
-    tables: dict[str, list[pl.DataFrame]] = {}
-    present = tuple(file.rank for file in files)
-    reference_ns, clock_ns = files[0].wall_ns, files[0].clock_ns
-    error_ns = 0
-    are_compared = any(file["clock"].size for file in files)
-    by_order: list[npt.NDArray[np.bool_]] = []
-    while files:  # each is let go of before the next one's tables are made
-        file = files.pop(0)
-        clock = fit_clock(file["clock"], _last_ns(file), file.wall_ns - reference_ns)
-        if file.rank == 0:
-            clock = ClockMap(0)
-        error_ns = max(error_ns, clock.error_ns)
-        of_rank = _tables(file, schema, clock, numbering)
-        is_by_order = _is_by_order(file)
-        is_by_order = _separate_engine(of_rank, file, is_by_order)
-        engine = read_engine_file(folder, file, schema, notices)
-        if engine is not None:
-            _add_engine(of_rank, engine, clock.since(engine.clock_ns - file.clock_ns), numbering)
-        by_order.append(is_by_order)
-        for name, table in of_rank.items():
-            tables.setdefault(name, []).append(table)
-    if len(present) > 1 and not are_compared:
+    gathered = _gather(source, numbering, notices, unusable)
+    if not gathered.present:
+        raise _no_files(source.folder, f" ({notices[-1]})")
+    _, first = source.files[gathered.present[0]]
+    if len(gathered.present) > 1 and not gathered.are_compared:
         notices.append(
             "The ranks' clocks were not compared in this run: they are aligned by the hosts' wall "
             "clocks, so times of different ranks may be off by milliseconds"
         )
-    whole = {name: pl.concat(tables.pop(name)) for name in list(tables)}
-    whole["communicators"] = whole["communicators"].unique(maintain_order=True)
-    is_chosen = choose_part(whole, np.concatenate(by_order), window, error_ns, notices)
+    whole = gathered.whole(source.schema)
+    by_order = np.concatenate(gathered.by_order)
+    is_chosen = choose_part(whole, by_order, window, gathered.error_ns, notices)
     messages = match_by_order(whole["messages"], is_chosen)
     if window is not None:
         messages = with_both_sides(messages)
@@ -296,24 +340,59 @@ def _assemble(
         messages = messages.filter(~is_own)
     whole["messages"] = messages
     if window is None:
-        _note_unended(meta, ranks, whole["calls"], numbering.names(ROLES["function"]), notices)
-    sites = read_sites(folder / "sites.json", numbering.names(ROLES["call_site"]), notices)
+        functions = numbering.names(ROLES["function"])
+        _note_unended(source.meta, source.ranks, whole["calls"], functions, notices)
+    sites_file = source.folder / "sites.json"
+    sites = read_sites(sites_file, numbering.names(ROLES["call_site"]), notices)
     return Run(
-        meta=meta,
-        ranks=ranks,
-        ranks_present=present,
+        meta=source.meta,
+        ranks=source.ranks,
+        ranks_present=tuple(gathered.present),
         kinds=numbering.names(ROLES["task"]),
-        span_kinds=with_places(numbering.names(ROLES["span"]), folder / "sites.json"),
+        span_kinds=with_places(numbering.names(ROLES["span"]), sites_file),
         counter_kinds=numbering.names(ROLES["counter"]),
         functions=name_folded(whole, numbering.names(ROLES["function"])),
         sites=sites,
-        clock_ns=clock_ns,
-        clock_error_ns=error_ns,
+        clock_ns=first.clock_ns,
+        clock_error_ns=gathered.error_ns,
         own_messages=own_messages,
         notices=tuple(notices),
         other={name: whole.pop(name) for name in list(whole) if name not in TABLES},
         **whole,  # type: ignore[arg-type]
     )
+
+
+def _gather(
+    source: _Source, numbering: _Numbering, notices: list[str], unusable: list[str]
+) -> _Gathered:
+    """Reads each file, and adds its tables; adds what must be known of the files to `notices`."""
+    gathered = _Gathered()
+    of_engines: list[str] = []
+    paths = [path for path, _ in source.files.values()]
+    reference_ns = next(iter(source.files.values()))[1].wall_ns
+    for path, file in zip(paths, _in_order(paths, source.schema), strict=True):
+        if isinstance(file, UnusableFileError):
+            notices.append(f"{path.name} {file}; it was left out")
+            unusable.append(path.name)
+            continue
+        notices.extend(file.notices)
+        gathered.unknown.update(file.unknown)
+        clock = fit_clock(file["clock"], _last_ns(file), file.wall_ns - reference_ns)
+        if file.rank == 0:
+            clock = ClockMap(0)
+        gathered.error_ns = max(gathered.error_ns, clock.error_ns)
+        gathered.are_compared |= file["clock"].size > 0
+        of_rank = _tables(file, source.schema, clock, numbering)
+        is_by_order = _separate_engine(of_rank, file, _is_by_order(file))
+        engine = read_engine_file(source.folder, file, source.schema, of_engines)
+        if engine is not None:
+            _add_engine(of_rank, engine, clock.since(engine.clock_ns - file.clock_ns), numbering)
+        gathered.by_order.append(is_by_order)
+        gathered.present.append(file.rank)
+        gathered.add(of_rank)
+    _note_unknown(gathered.unknown, notices)
+    notices.extend(of_engines)
+    return gathered
 
 
 def _is_by_order(file: RankFile) -> npt.NDArray[np.bool_]:
@@ -380,20 +459,35 @@ def _distinct(numbers: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[Any], npt.ND
     return np.flatnonzero(there) if numbers.size else numbers, (np.cumsum(there) - 1)[numbers]
 
 
+def _plain(schema: Schema) -> list[tuple[str, Record]]:
+    """The tables whose columns are the fields of a record."""
+    return [
+        (record.table, record)
+        for record in schema.records.values()
+        if record.table and record.list is None and record.name not in (*_NO_TABLE, "message")
+    ]
+
+
 def _tables(
     file: RankFile, schema: Schema, clock: ClockMap, numbering: _Numbering
 ) -> dict[str, pl.DataFrame]:
-    plain = {
-        record.table: event_table(file, record, clock, numbering.renumber)
-        for record in schema.records.values()
-        if record.table and record.list is None and record.name not in (*_NO_TABLE, "message")
+    """Those of one rank that have rows, and those of messages and calls."""
+    tables = {
+        name: event_table(file, record, clock, numbering.renumber)
+        for name, record in _plain(schema)
+        if file[record.name].size or record.name == "call"
     }
-    tasks = plain["tasks"].with_columns(pl.min_horizontal("ready_ns", "start_ns").alias("ready_ns"))
+    if "tasks" in tables:
+        early = pl.min_horizontal("ready_ns", "start_ns").alias("ready_ns")
+        tables["tasks"] = tables["tasks"].with_columns(early)
+    if "graph_runs" in tables:
+        tables["graph_runs"] = tables["graph_runs"].unique("step", keep="first", maintain_order=True)
+    tables |= graph_tables(file, clock, numbering.renumber)
+    tables |= call_tables(file)
+    for table, record in (("sums", "sum"), ("engine_sums", "engine_sum")):
+        if file[record].size:
+            tables[table] = sum_table(file, record, clock, numbering.renumber)
     messages = _message_table(file, clock, numbering)
-    tables = {**plain, "tasks": tasks, **graph_tables(file, clock, numbering.renumber)}
-    tables.update(call_tables(file, clock, numbering.renumber))
-    tables["sums"] = sum_table(file, "sum", clock, numbering.renumber)
-    tables["engine_sums"] = sum_table(file, "engine_sum", clock, numbering.renumber)
     return {**tables, "messages": add_postings(messages, tables["calls"])}
 
 
@@ -436,7 +530,7 @@ def _add_engine(
         of_rank["messages"], _message_table(engine, clock, numbering), of_rank["calls"]
     )
     gaps = event_table(engine, SCHEMA["poll_gap"], clock, numbering.renumber)
-    of_rank["gaps"] = pl.concat([of_rank["gaps"], gaps])
+    of_rank["gaps"] = pl.concat([of_rank["gaps"], gaps]) if "gaps" in of_rank else gaps
 
 
 def _message_table(file: RankFile, clock: ClockMap, numbering: _Numbering) -> pl.DataFrame:

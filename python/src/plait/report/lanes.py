@@ -8,7 +8,7 @@ overlaps: sends and receives, and collectives between their beginning and their 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -31,27 +31,8 @@ _EXTREMES = 8
 Ints = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Lane:
-    rank: int
-    worker: int  # of worker, call and span lanes
-    what: str  # worker, calls, messages, background, spans, gaps
-    label: str
-    first: int  # its bars are rows first to first + count of Lanes.bars
-    count: int
-    last_rank: int = -1  # of a group of ranks, from `rank` on: the lane shows their mean; else -1
-
-
-@dataclass(frozen=True)
-class Lanes:
-    lanes: list[Lane]
-    #: The columns of _BAR, by (lane, start). kind: see bar_kinds. site, peer: -1 = none or not known.
-    bars: pl.DataFrame
-    lanes_left_out: int
-    ranks_left_out: int = 0
-
-
-_BAR = {
+#: Columns of bars. kind: see bar_kinds. site, peer: -1 = none or not known.
+_BAR: dict[str, pl.DataType] = {
     "start_ns": pl.Int64(),
     "end_ns": pl.Int64(),
     "ready_ns": pl.Int64(),
@@ -63,7 +44,75 @@ _BAR = {
     "bytes_given": pl.Int64(),
     "bytes_got": pl.Int64(),
 }
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Rows of a table that are the bars of a lane. They are taken when they are drawn: of a long run,
+    those of all lanes would need as much memory as its tables."""
+
+    table: pl.DataFrame
+    rows: pl.Series | None = None  # None: all
+    is_ready: bool = False  # whether the table has the columns of _BAR
+
+    @property
+    def height(self) -> int:
+        return self.table.height if self.rows is None else self.rows.len()
+
+    def lengths_ns(self) -> Ints:
+        lengths = self._taken(self.table.select(pl.col("end_ns") - pl.col("start_ns")))
+        found: Ints = lengths.to_series().to_numpy()
+        return found
+
+    def take(self) -> pl.DataFrame:
+        """The columns of _BAR."""
+        return self.table if self.is_ready else _as_bars(self._taken(self.table))
+
+    def _taken(self, table: pl.DataFrame) -> pl.DataFrame:
+        return table if self.rows is None else table[self.rows]
+
+
+_NO_BARS = Bars(events.empty(_BAR))
+
+
+@dataclass(frozen=True)
+class Lane:
+    rank: int
+    worker: int  # of worker, call and span lanes
+    what: str  # worker, calls, messages, background, spans, gaps
+    label: str
+    last_rank: int = -1  # of a group of ranks, from `rank` on: the lane shows their mean; else -1
+    content: Bars = field(default_factory=lambda: _NO_BARS, compare=False, repr=False)
+
+    @property
+    def count(self) -> int:
+        return self.content.height
+
+    def bars(self) -> pl.DataFrame:
+        """The columns of _BAR, by start."""
+        return self.content.take()
+
+
+@dataclass(frozen=True)
+class Lanes:
+    lanes: list[Lane]
+    lanes_left_out: int
+    ranks_left_out: int = 0
+
+    @property
+    def height(self) -> int:
+        """Of all bars."""
+        return sum(lane.count for lane in self.lanes)
+
+    def bars(self) -> pl.DataFrame:
+        """Of all lanes, one after another."""
+        tables = [lane.bars() for lane in self.lanes]
+        return pl.concat(tables) if tables else events.empty(_BAR)
+
+
 _NOTHING = {"site": -1, "peer": -1, "bytes_given": 0, "bytes_got": 0, "step": -1, "object": 0}
+#: What lanes are chosen by, of tables that have it.
+_CHOSEN_BY = ("rank", "worker", "role", "class", "start_ns", "end_ns")
 GAP_NAME = "no thread polled the network"
 
 
@@ -93,58 +142,63 @@ def make_lanes(run: Run) -> Lanes:
     if run.is_profile:  # the few events that it has are not what its ranks did
         run = replace(run, calls=run.calls.clear(), messages=run.messages.clear())
     chosen = _choose_ranks(run)
-    bases = kind_bases(run)
-    by_rank = {
-        "spans": _parts(_span_bars(run, bases), chosen),
-        "tasks": _parts(run.tasks, chosen),
-        "calls": _parts(_call_bars(run, bases), chosen),
-        "messages": _parts(_message_bars(run.messages, bases), chosen),
-        "engine": _parts(_message_bars(run.engine_messages, bases), chosen),
-        "gaps": _parts(_gap_bars(run, bases), chosen),
-    }
-    parts: list[tuple[int, int, int, str, str, pl.DataFrame]] = []
-    for rank in chosen:
-        own = {name: tables[rank] for name, tables in by_rank.items() if rank in tables}
-        parts.extend((rank, -1, *part) for part in _of_rank(own, len(run.ranks_present)))
-    left_out = max(0, len(parts) - LANES_MAX)
-    parts = parts[:LANES_MAX]
-    if len(chosen) < len(run.ranks_present):
-        parts.extend(_of_groups(run, bases))
+    tables = _tables(run, chosen)
+    by_rank = {name: _parts(table, chosen) for name, table in tables.items()}
     lanes: list[Lane] = []
-    tables: list[pl.DataFrame] = []
-    first = 0
-    for rank, last_rank, worker, what, label, part in parts:
-        lanes.append(Lane(rank, worker, what, label, first, part.height, last_rank))
-        tables.append(_as_bars(part))
-        first += part.height
-    bars = pl.concat(tables) if tables else events.empty(_BAR)
-    return Lanes(lanes, bars, left_out, len(run.ranks_present) - len(chosen))
+    for rank in chosen:
+        own = {name: parts[rank] for name, parts in by_rank.items() if rank in parts}
+        lanes.extend(
+            Lane(rank, worker, what, label, content=Bars(tables[source], part["row"]))
+            for worker, what, label, source, part in _of_rank(own, len(run.ranks_present))
+        )
+    left_out = max(0, len(lanes) - LANES_MAX)
+    lanes = lanes[:LANES_MAX]
+    if len(chosen) < len(run.ranks_present):
+        lanes.extend(_of_groups(run, kind_bases(run)))
+    return Lanes(lanes, left_out, len(run.ranks_present) - len(chosen))
 
 
-_Part = tuple[int, str, str, pl.DataFrame]  # worker, what, label, bars
+def _tables(run: Run, chosen: list[int]) -> dict[str, pl.DataFrame]:
+    """What bars are made from."""
+    bases = kind_bases(run)
+    calling = run.calls["rank"].unique()
+    # Messages have lanes of their own where nothing else shows them.
+    others = ~pl.col("rank").is_in(calling.implode()) & pl.col("rank").is_in(chosen)
+    return {
+        "spans": _span_bars(run, bases),
+        "tasks": run.tasks,
+        "calls": _call_bars(run, bases),
+        "messages": _message_bars(run.messages.filter(others), bases),
+        "engine": _message_bars(run.engine_messages, bases),
+        "gaps": _gap_bars(run, bases),
+    }
+
+
+#: worker, what, label, the table that the bars are in, and their rows there.
+_Part = tuple[int, str, str, str, pl.DataFrame]
 
 
 def _of_rank(own: dict[str, pl.DataFrame], ranks: int) -> list[_Part]:
     """The lanes of one rank."""
     parts: list[_Part] = []
     for worker, part in _by_worker(own.get("spans")):
-        parts.append((worker, "spans", "spans", part))
+        parts.append((worker, "spans", "spans", "spans", part))
     tasks, calls, gaps = (own.get(name) for name in ("tasks", "calls", "gaps"))
-    background = None
+    background, source = None, "tasks"
     if tasks is not None:
         for worker, part in _by_worker(tasks.filter(pl.col("role") == events.ROLE_TASK)):
             label = "other thread" if worker == events.NO_WORKER else f"worker {worker}"
-            parts.append((worker, "worker", label, part))
+            parts.append((worker, "worker", label, "tasks", part))
         background = tasks.filter(pl.col("role") != events.ROLE_TASK)
     if calls is None and (background is None or not background.height):
-        background = own.get("messages")  # nothing else shows them
-    parts.extend(_in_rows("messages", "messages", background))
+        background, source = own.get("messages"), "messages"  # nothing else shows them
+    parts.extend(_in_rows("messages", "messages", source, background))
     if calls is not None:
         parts.extend(_call_lanes(calls, ranks))
         if ranks <= BACKGROUND_RANKS_MAX:
-            parts.extend(_in_rows("messages", "engine", own.get("engine")))
+            parts.extend(_in_rows("messages", "engine", "engine", own.get("engine")))
     if gaps is not None:
-        parts.append((0, "gaps", "poll gaps", gaps.sort("start_ns")))
+        parts.append((0, "gaps", "poll gaps", "gaps", gaps.sort("start_ns")))
     return parts
 
 
@@ -154,20 +208,20 @@ def _call_lanes(calls: pl.DataFrame, ranks: int) -> list[_Part]:
     parts: list[_Part] = []
     for worker, part in threads:
         name = "other thread" if worker == events.NO_WORKER else f"thread {worker}"
-        parts.append((worker, "calls", name if len(threads) > 1 else "calls", part))
+        parts.append((worker, "calls", name if len(threads) > 1 else "calls", "calls", part))
     if ranks <= BACKGROUND_RANKS_MAX:
-        parts.extend(_in_rows("background", "begun", calls.filter(is_begun)))
+        parts.extend(_in_rows("background", "begun", "calls", calls.filter(is_begun)))
     return parts
 
 
-def _in_rows(what: str, label: str, table: pl.DataFrame | None) -> list[_Part]:
+def _in_rows(what: str, label: str, source: str, table: pl.DataFrame | None) -> list[_Part]:
     if table is None:
         return []
     rows = _rows(table.sort("start_ns"))
-    return [(row, what, "" if row else label, part) for row, part in enumerate(rows)]
+    return [(row, what, "" if row else label, source, part) for row, part in enumerate(rows)]
 
 
-def _of_groups(run: Run, bases: KindBases) -> list[tuple[int, int, int, str, str, pl.DataFrame]]:
+def _of_groups(run: Run, bases: KindBases) -> list[Lane]:
     """Lanes of all ranks, in groups: of tasks and of calls."""
     is_begun = pl.col("class") == events.CALL_BEGUN_COLLECTIVE
     columns = ("rank", "worker", "kind", "start_ns", "end_ns")
@@ -175,7 +229,7 @@ def _of_groups(run: Run, bases: KindBases) -> list[tuple[int, int, int, str, str
     calls = _call_bars(run, bases).filter(~is_begun).select(columns)
     ranks, window_ns = list(run.ranks_present), run.window_ns()
     return [
-        (group.first_rank, group.last_rank, 0, what, what, group.bars)
+        Lane(group.first_rank, 0, what, what, group.last_rank, Bars(group.bars))
         for what, table in (("worker", tasks), ("calls", calls))
         if table.height
         for group in group_lanes(table, ranks, window_ns)
@@ -193,9 +247,11 @@ def _choose_ranks(run: Run) -> list[int]:
 
 
 def _parts(table: pl.DataFrame, chosen: list[int]) -> dict[int, pl.DataFrame]:
+    """By rank: the numbers of its rows, and the columns that lanes are chosen by."""
     if not table.height:
         return {}
-    wanted = table.filter(pl.col("rank").is_in(chosen))
+    names = [name for name in _CHOSEN_BY if name in table.columns]
+    wanted = table.select(names).with_row_index("row").filter(pl.col("rank").is_in(chosen))
     parts = wanted.partition_by("rank", as_dict=True, maintain_order=True)
     return {int(key[0]): part for key, part in parts.items()}
 
@@ -270,26 +326,21 @@ def merge_shortest(lanes: Lanes, bars_max: int, window_ns: tuple[int, int]) -> L
 
     The page then shows their time where it was spent, within a bin, but not each by itself.
     """
-    bars = lanes.bars
-    if bars.height <= bars_max:
+    if lanes.height <= bars_max:
         return lanes
-    length = (bars["end_ns"] - bars["start_ns"]).to_numpy()
+    length = np.concatenate([lane.content.lengths_ns() for lane in lanes.lanes])
     keep = bars_max // 2
     limit = int(np.partition(length, length.size - keep)[length.size - keep])
     bins = max(1, bars_max // (2 * max(1, len(lanes.lanes)) * 4))
     width = max(1, (window_ns[1] - window_ns[0]) // bins)
-    tables: list[pl.DataFrame] = []
+    is_long = (pl.col("end_ns") - pl.col("start_ns")) > limit
     merged: list[Lane] = []
-    first = 0
     for lane in lanes.lanes:
-        part = bars[lane.first : lane.first + lane.count]
-        is_long = (pl.col("end_ns") - pl.col("start_ns")) > limit
+        part = lane.bars()
         short = _gather(part.filter(~is_long), width, window_ns[0])
         whole = pl.concat([part.filter(is_long), short]).sort("start_ns")
-        tables.append(whole)
-        merged.append(replace(lane, first=first, count=whole.height))
-        first += whole.height
-    return Lanes(merged, pl.concat(tables), lanes.lanes_left_out, lanes.ranks_left_out)
+        merged.append(replace(lane, content=Bars(whole, is_ready=True)))
+    return replace(lanes, lanes=merged)
 
 
 def _gather(short: pl.DataFrame, width_ns: int, low_ns: int) -> pl.DataFrame:

@@ -180,7 +180,8 @@ def _notices(analysis: Analysis, payload: Payload) -> str:
         )
     if payload.data["messages_left_out"] > 0:
         notices.append(
-            f"{payload.data['messages_left_out']:,} of the messages are left out of the message plots"
+            f"{payload.data['messages_left_out']:,} of the messages, evenly spread, are left out of the "
+            "message plots; all numbers are of all messages"
         )
     if payload.data["ranks_left_out"] > 0:
         notices.append(

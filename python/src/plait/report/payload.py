@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -48,24 +49,25 @@ def make_payload(analysis: Analysis, lanes: Lanes) -> Payload:
     run = analysis.run
     merged = merge_shortest(lanes, BARS_MAX, analysis.window_ns)
     low = analysis.window_ns[0]
-    durations = (merged.bars["end_ns"] - merged.bars["start_ns"]).to_numpy()
+    bars = merged.bars()
+    durations = (bars["end_ns"] - bars["start_ns"]).to_numpy()
     quantum = time_quantum(durations, analysis.total_ns)
-    columns = _bar_columns(merged, low, quantum)
+    columns = _bar_columns(bars, low, quantum)
     columns |= _message_columns(analysis, quantum)
     columns |= _path_columns(analysis, merged, quantum)
     kinds = list(zip(bar_kinds(run), palette.bar_marks(run), strict=True))
-    shown = set(merged.bars["kind"].unique().to_list())
+    shown = set(bars["kind"].unique().to_list())
     bases = kind_bases(run)
     data = {
         "quantum_ns": quantum,
         "total_ns": analysis.total_ns,
-        "bars": merged.bars.height,
-        "merged": lanes.bars.height - merged.bars.height,
+        "bars": bars.height,
+        "merged": lanes.height - bars.height,
         "detailed": "bar_ready" in columns,
         "lanes_left_out": merged.lanes_left_out,
         "ranks_left_out": merged.ranks_left_out,
         "first_function": bases.functions,
-        "sites": _sites(run, merged) if run.calls.height else [],
+        "sites": _sites(run, bars) if run.calls.height else [],
         "lanes": _lanes(analysis, merged),
         "kinds": [
             {
@@ -109,6 +111,7 @@ def _lanes(analysis: Analysis, lanes: Lanes) -> list[dict[str, Any]]:
         (rank, worker): share
         for rank, worker, share in analysis.lanes.select("rank", "worker", "idle_share").iter_rows()
     }
+    firsts = accumulate((lane.count for lane in lanes.lanes), initial=0)
     return [
         {
             "rank": lane.rank,
@@ -116,11 +119,11 @@ def _lanes(analysis: Analysis, lanes: Lanes) -> list[dict[str, Any]]:
             "what": lane.what,
             "label": lane.label,
             "last": lane.last_rank if lane.last_rank >= 0 else None,
-            "first": lane.first,
+            "first": first,
             "count": lane.count,
             "idle": _idle_share(lane, idle) if lane.what == "worker" else None,
         }
-        for lane in lanes.lanes
+        for lane, first in zip(lanes.lanes, firsts, strict=False)
     ]
 
 
@@ -137,8 +140,7 @@ def _quanta(times: pl.Series, low_ns: int, quantum: int) -> npt.NDArray[np.int64
     return result
 
 
-def _bar_columns(lanes: Lanes, low_ns: int, quantum: int) -> dict[str, str]:
-    bars = lanes.bars
+def _bar_columns(bars: pl.DataFrame, low_ns: int, quantum: int) -> dict[str, str]:
     start = _quanta(bars["start_ns"], low_ns, quantum)
     end = _quanta(bars["end_ns"], low_ns, quantum)
     columns = {
@@ -173,8 +175,8 @@ def _call_columns(bars: pl.DataFrame) -> dict[str, str]:
     return columns
 
 
-def _sites(run: Run, lanes: Lanes) -> list[str]:
-    used = set(lanes.bars["site"].unique().to_list())
+def _sites(run: Run, bars: pl.DataFrame) -> list[str]:
+    used = set(bars["site"].unique().to_list())
     return [str(site) if index in used else "" for index, site in enumerate(run.sites)]
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from matplotlib.figure import Figure
 
 from plait._files import make_folder, write_file, write_text
 from plait.measures.graph_choice import Choice
-from plait.plots import style
+from plait.plots.saving import PictureSaver
 from plait.report.analysis import Analysis
 from plait.report.figures import draw_figures
 from plait.report.graphs import draw_kinds, draw_tasks
@@ -34,12 +35,17 @@ def write_report(analysis: Analysis, output: Path) -> Written:
     make_folder(output)
     outputs = list(draw_outputs(analysis.folder, analysis.run, analysis.matched))
     page = output / "report.html"
-    graphs, pictures = _write_graphs(analysis, output)
-    lanes = make_lanes(analysis.run)
-    write_text(page, build_page(analysis, make_payload(analysis, lanes), outputs, graphs))
-    write_tables(analysis, output)
-    for name, figure in draw_figures(analysis, lanes):
-        pictures.append(_save(output / f"{name}.png", figure))
+    with PictureSaver(analysis.run.event_count) as saver, ThreadPoolExecutor(1) as beside:
+        lanes = make_lanes(analysis.run)
+        payload = beside.submit(make_payload, analysis, lanes)  # numpy and zlib let both threads run
+        figures = [
+            _save(saver, output / f"{name}.png", figure)
+            for name, figure in draw_figures(analysis, lanes)
+        ]
+        graphs, pictures = _write_graphs(analysis, output)
+        write_text(page, build_page(analysis, payload.result(), outputs, graphs))
+        write_tables(analysis, output)
+    pictures += figures
     for picture in outputs:
         path = output / f"{picture.name}.png"
         write_file(path, picture.write_to)
@@ -65,6 +71,6 @@ def _write_graphs(analysis: Analysis, output: Path) -> tuple[list[str], list[Pat
     return sections, pictures
 
 
-def _save(path: Path, figure: Figure) -> Path:
-    write_file(path, lambda file: style.save(figure, file))
+def _save(saver: PictureSaver, path: Path, figure: Figure) -> Path:
+    saver.save(path, figure)
     return path
