@@ -36,7 +36,7 @@ struct Shape {
   Floats slope;  ///< dw/dq.
 };
 
-/// The powers of max(edge - q, 0) that kernels are sums of.
+/// max(edge - q, 0): kernels are sums of its powers.
 HWY_INLINE Floats below(float edge, Floats q) {
   const Lanes d;
   return hn::Max(hn::Sub(hn::Set(d, edge), q), hn::Zero(d));
@@ -288,6 +288,7 @@ struct Contact {
   Floats slope, slope_other;  ///< dW/dr with either's support.
 };
 
+/// A vector in space, of each lane.
 struct Place {
   Floats x, y, z;
 };
