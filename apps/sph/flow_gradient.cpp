@@ -10,7 +10,7 @@ namespace {
 /// Of a symmetric matrix, in the order xx, xy, xz, yy, yz, zz.
 using Symmetric = std::array<double, 6>;
 
-/// A matrix of less than this determinant, in units of the density cubed, says too little of a direction.
+/// A matrix of a smaller determinant, in units of the density cubed, is close to singular.
 constexpr double determinant_min = 1e-3;
 
 /// The inverse of the matrix of places.

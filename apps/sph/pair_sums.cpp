@@ -365,8 +365,8 @@ struct ForceLoop {
     sums.laplacian = hn::MulAdd(hn::Add(volume_slope, volume_slope), hotter, sums.laplacian);
   }
 
-  /// What is linear in the flow between a pair, times the distance: the mean of what both gradients say, limited by
-  /// their ratio as van Leer does.
+  /// What is linear in the flow between a pair, times the distance: the mean of both gradients along the pair, limited
+  /// by their ratio as van Leer does.
   HWY_INLINE Floats linear_part(Indices index, const Place& apart) {
     const Lanes d;
     const auto from = [&](const float* property) HWY_ATTR { return hn::GatherIndex(d, property, index); };

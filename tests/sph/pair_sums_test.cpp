@@ -285,7 +285,7 @@ TEST(PairSums, forces_of_all_on_all_add_up_to_nothing) {
   }
 }
 
-/// Of a particle in the middle of others that move as `flow` says: matrix times place.
+/// Of a particle in the middle of others whose velocity is a matrix times their place.
 TEST(PairSums, a_linear_flow_has_no_viscosity_where_it_is_reconstructed) {
   Cloud cloud{400, 5};
   const std::array<float, 6> strain{-1, -0.5F, 0.25F, 0.3F, -0.2F, 0.4F};  // xx, yy, zz, yz, xz, xy
