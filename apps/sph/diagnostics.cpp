@@ -6,10 +6,13 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <string_view>
 
+#include "sph/exact/collapse.hpp"
 #include "sph/exact/sedov.hpp"
+#include "sph/exact/shear/shear_layer.hpp"
 
 namespace sph {
 
@@ -20,33 +23,43 @@ using exact::State;
 constexpr double gamma_gas = 5.0 / 3;
 constexpr double plummer_scale = 3 * M_PI / 16;
 
-// ---- exact solutions: the gas at a place along the problem's direction ----
+// ---- exact solutions ----
+
+/// The gas at a place along the problem's direction.
+using Solution = std::function<State(double place)>;
 
 const exact::Sedov& sedov_blast() {
   static const exact::Sedov blast{1, 1, gamma_gas};
   return blast;
 }
 
-State sod_at(double x, double time) {
-  static const exact::Riemann flow{{1, 0, 1}, {0.125, 0, 0.1}, gamma_gas};
-  return flow.at(x / time);
+Solution sod_at(double time) {
+  const exact::Riemann flow{{1, 0, 1}, {0.125, 0, 0.1}, gamma_gas};
+  return [=](double x) { return flow.at(x / time); };
 }
 
-State sedov_at(double r, double time) {
-  return sedov_blast().at(r, time);
+Solution sedov_at(double time) {
+  return [=](double r) { return sedov_blast().at(r, time); };
 }
 
-State vortex_at(double r, double /*time*/) {
-  return {1, gresho_at(r).speed, gresho_at(r).pressure};
+Solution vortex_at(double /*time*/) {
+  return [](double r) { return State{1, gresho_at(r).speed, gresho_at(r).pressure}; };
 }
 
-State noh_at(double r, double time) {
+Solution noh_at(double time) {
   // The gas comes in with a speed of 1 and no pressure; the shock goes out with a third of it.
-  return r < time / 3 ? State{64, 0, 64.0 / 3} : State{std::pow(1 + time / r, 2), -1, 0};
+  return [=](double r) { return r < time / 3 ? State{64, 0, 64.0 / 3} : State{std::pow(1 + time / r, 2), -1, 0}; };
 }
 
-State plummer_at(double r, double /*time*/) {
-  return {3 / (4 * M_PI * std::pow(plummer_scale, 3)) * std::pow(1 + std::pow(r / plummer_scale, 2), -2.5), 0, 0};
+Solution collapse_at(double time) {
+  return [flow = exact::Collapse{time}](double r) { return flow.at(r); };
+}
+
+Solution plummer_at(double /*time*/) {
+  return [](double r) {
+    const double density = 3 / (4 * M_PI * std::pow(plummer_scale, 3));
+    return State{density * std::pow(1 + std::pow(r / plummer_scale, 2), -2.5), 0, 0};
+  };
 }
 
 // ---- errors ----
@@ -103,11 +116,12 @@ double outer_radius_of(const std::vector<Ring>& rings, double density) {
 constexpr double sod_part = 0.5;
 
 std::vector<double> sod_sums(const Problem& problem, const Gas& gas, double time) {
+  const Solution solution = sod_at(time);
   std::vector<double> sums(4);
   for (std::size_t i = 0; i < gas.count; ++i) {
     const double x = gas.position[i].x - problem.origin.x;
     if (std::abs(x) < sod_part) {
-      const State exact = sod_at(x, time);
+      const State exact = solution(x);
       const double volume = gas.mass[i] / static_cast<double>(gas.density[i]);
       sums[0] += volume * std::abs(static_cast<double>(gas.density[i]) - exact.density);
       sums[1] += volume * exact.density;
@@ -127,6 +141,50 @@ std::vector<double> gresho_sums(const Problem& problem, const Gas& gas, double /
       sums[0] += std::abs((at.x * gas.velocity_now[i].y - at.y * gas.velocity_now[i].x) / r - gresho_at(r).speed);
       sums[1] += 1;
     }
+  }
+  return sums;
+}
+
+std::vector<double> shear_sums(const Problem& problem, const Gas& gas, double /*time*/) {
+  exact::ShearMode mode;
+  for (std::size_t i = 0; i < gas.count; ++i) {
+    const Vector at = gas.position[i] - problem.origin;
+    mode.add(at.x, at.y, gas.velocity_now[i].y, gas.mass[i] / static_cast<double>(gas.density[i]));
+  }
+  return {mode.sine, mode.cosine, mode.weight};
+}
+
+std::vector<double> square_sums(const Problem& problem, const Gas& gas, double /*time*/) {
+  std::vector<double> sums(3);
+  for (std::size_t i = 0; i < gas.count; ++i) {
+    const State exact = square_at(gas.position[i] - problem.origin);
+    const double density = gas.density[i];
+    const double pressure = (problem.scheme.gamma - 1.0) * density * gas.energy_now[i];
+    const double volume = gas.mass[i] / density;
+    sums[0] += volume * std::abs(density - exact.density);
+    sums[1] += volume * std::abs(pressure - exact.pressure) / exact.pressure;
+    sums[2] += volume;
+  }
+  return sums;
+}
+
+/// The mass that still belongs to the cloud.
+std::vector<double> blob_sums(const Problem& problem, const Gas& gas, double /*time*/) {
+  const double gamma = problem.scheme.gamma;
+  const double energy_max = 0.9 / (gamma * (gamma - 1));
+  double mass = 0;
+  for (std::size_t i = 0; i < gas.count; ++i) {
+    mass += gas.density[i] > blob.density_min() && gas.energy_now[i] < energy_max ? gas.mass[i] : 0;
+  }
+  return {mass};
+}
+
+/// The energies of motion and heat.
+std::vector<double> collapse_sums(const Problem& /*problem*/, const Gas& gas, double /*time*/) {
+  std::vector<double> sums(2);
+  for (std::size_t i = 0; i < gas.count; ++i) {
+    sums[0] += gas.mass[i] * dot(gas.velocity_now[i], gas.velocity_now[i]) / 2;
+    sums[1] += gas.mass[i] * static_cast<double>(gas.energy_now[i]);
   }
   return sums;
 }
@@ -239,7 +297,7 @@ std::vector<Finding> judge_noh(std::span<const double> sums, double time) {
     }
   }
   density /= std::max(count, 1.0);
-  const double ahead = noh_at(radius, time).density;
+  const double ahead = noh_at(time)(radius).density;
   const double measured = outer_radius_of(rings, (64 + ahead) / 2);
   return {{"density behind the shock", std::abs(density - 64) / 64, 0.1},
           {"radius of the shock", std::abs(measured - radius) / radius, 0.05}};
@@ -251,6 +309,27 @@ std::vector<Finding> judge_sod(std::span<const double> sums, double /*time*/) {
 
 std::vector<Finding> judge_gresho(std::span<const double> sums, double /*time*/) {
   return {{"L1 error of the speed around the axis", sums[0] / sums[1], 0.1}};
+}
+
+std::vector<Finding> judge_shear(std::span<const double> sums, double time) {
+  const double exact = exact::shear_amplitude_at(time);
+  const double amplitude = exact::ShearMode{.sine = sums[0], .cosine = sums[1], .weight = sums[2]}.amplitude();
+  return {{"amplitude of the wave", std::abs(amplitude - exact) / exact, 0.1}};
+}
+
+std::vector<Finding> judge_square(std::span<const double> sums, double /*time*/) {
+  return {{"L1 error of the density", sums[0] / sums[2], 0.3}, {"L1 error of the pressure", sums[1] / sums[2], 0.03}};
+}
+
+std::vector<Finding> judge_blob(std::span<const double> sums, double /*time*/) {
+  return {{"share of the cloud that is left", sums[0] / blob.mass(), 0.3}};
+}
+
+std::vector<Finding> judge_collapse(std::span<const double> sums, double time) {
+  const exact::Collapse flow{time};
+  const double scale = std::abs(flow.potential());
+  return {{"energy of motion, by the potential's", std::abs(sums[0] - flow.kinetic()) / scale, 0.03},
+          {"thermal energy, by the potential's", std::abs(sums[1] - flow.thermal()) / scale, 0.03}};
 }
 
 std::vector<Finding> judge_ring(std::span<const double> sums, double /*time*/) {
@@ -285,7 +364,7 @@ Along outwards(const Vector& at) {
 struct Axis {
   Along (*find)(const Vector& at);
   double low, high;
-  State (*exact)(double place, double time) = nullptr;
+  Solution (*exact)(double time) = nullptr;
   bool is_gas = true;
 };
 constexpr std::size_t bins = 120;
@@ -302,7 +381,10 @@ constexpr Measures measures[] = {
     {"sedov", Axis{outwards, 0, 0.5, sedov_at}, sedov_sums, judge_sedov},
     {"gresho", Axis{around_axis, 0, 0.5, vortex_at}, gresho_sums, judge_gresho},
     {"noh", Axis{outwards, 0, 0.5, noh_at}, noh_sums, judge_noh},
-    {"evrard", Axis{outwards, 0, 1}},
+    {"kelvin-helmholtz", {}, shear_sums, judge_shear},
+    {"square", {}, square_sums, judge_square},
+    {"blob", {}, blob_sums, judge_blob},
+    {"evrard", Axis{outwards, 0, 1, collapse_at}, collapse_sums, judge_collapse},
     {"plummer", Axis{outwards, 0, 3, plummer_at, false}, plummer_sums, judge_plummer},
     {"kepler-ring", {}, ring_sums, judge_ring},
     {"two-bodies", {}, body_sums, judge_two_bodies},
@@ -389,6 +471,7 @@ std::vector<double> profile_sums(const Problem& problem, const Gas& gas) {
 std::vector<ProfileRow> make_profile(const Problem& problem, std::span<const double> sums, double time) {
   std::vector<ProfileRow> rows;
   const std::optional<Axis>& axis = measures_of(problem).axis;
+  const Solution exact = axis && axis->exact != nullptr ? axis->exact(time) : Solution{};
   const double width = axis ? (axis->high - axis->low) / bins : 0;
   for (std::size_t bin = 0; (bin + 1) * columns <= sums.size(); ++bin) {
     const auto of = sums.subspan(bin * columns, columns);
@@ -408,8 +491,8 @@ std::vector<ProfileRow> make_profile(const Problem& problem, std::span<const dou
       row.mean.density = sum.mass / volume;
       row.density_scatter = row.mean.density / std::sqrt(count);
     }
-    if (axis->exact != nullptr) {
-      row.exact = axis->exact(row.place, time);
+    if (exact) {
+      row.exact = exact(row.place);
     }
   }
   return rows;

@@ -42,6 +42,9 @@ struct GasFields {
   Field<float> viscosity = store.add_field<float>("viscosity");    ///< Includes Balsara's switch; sent to neighbours.
   Field<float> conduction = store.add_field<float>("conduction");  ///< Sent to neighbours.
   Field<float> alpha = store.add_field<float>("alpha");            ///< Viscosity without Balsara's switch.
+  /// The symmetric part of the flow's gradient: xx, yy, zz, and yz, xz, xy. Sent to neighbours by schemes that use it.
+  Field<Vector> strain_along = store.add_field<Vector>("strain along axes");
+  Field<Vector> strain_across = store.add_field<Vector>("strain across axes");
   Field<float> divergence = store.add_field<float>("divergence");  ///< Of the flow, when last computed.
   Field<float> laplacian =
       store.add_field<float>("laplacian");  ///< Of the specific energy, from the last sum of forces.
@@ -77,6 +80,8 @@ struct Gas {
   float* viscosity = store[fields.viscosity].data();
   float* conduction = store[fields.conduction].data();
   float* alpha = store[fields.alpha].data();
+  Vector* strain_along = store[fields.strain_along].data();
+  Vector* strain_across = store[fields.strain_across].data();
   float* divergence = store[fields.divergence].data();
   float* laplacian = store[fields.laplacian].data();
   float* signal_speed = store[fields.signal_speed].data();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 
@@ -25,6 +26,9 @@ struct DensitySources {
 struct ForceSources : DensitySources {
   const float *smoothing = nullptr, *density = nullptr, *grad_h = nullptr, *energy = nullptr;
   const float *viscosity = nullptr, *conduction = nullptr;
+  /// The symmetric part of the flow's gradient; only the reconstructed scheme reads it.
+  const float *strain_xx = nullptr, *strain_yy = nullptr, *strain_zz = nullptr;
+  const float *strain_yz = nullptr, *strain_xz = nullptr, *strain_xy = nullptr;
 };
 
 /// A particle whose sums are computed. It may also be a source; for the density it must be, as its own neighbour.
@@ -38,12 +42,15 @@ struct DensitySums {
   float number_slope = 0;  ///< Its derivative by h.
   float density = 0;
   float density_slope = 0;
-  float divergence = 0;  ///< Times the density, like the curl.
-  float curl_x = 0, curl_y = 0, curl_z = 0;
+  /// Sums of -m W'/r v_a x_b, v and x relative to the target, rows first: about density times gradient of the flow.
+  std::array<float, 9> flow{};
+  /// Sums of -m W'/r x_a x_b in the order xx, xy, xz, yy, yz, zz: about the density times the unit matrix.
+  std::array<float, 6> places{};
 };
 
 struct ForceTarget : DensityTarget {
   float density = 0, grad_h = 0, energy = 0, viscosity = 0, conduction = 0;
+  float strain_xx = 0, strain_yy = 0, strain_zz = 0, strain_yz = 0, strain_xz = 0, strain_xy = 0;
 };
 struct ForceSums {
   float x = 0, y = 0, z = 0;  ///< Acceleration.

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "sph/flow_gradient.hpp"
+
 namespace sph {
 
 namespace {
@@ -150,20 +152,22 @@ void finish_density(const Gas& gas, std::size_t i, const DensitySums& sums, cons
   gas.density[i] = density;
   gas.pressure[i] = (scheme.gamma - 1) * density * gas.energy_now[i];
   gas.grad_h[i] = 1 / std::max(1 + h * sums.density_slope / (3 * density), 0.1F);
-  const float divergence = sums.divergence / density;
-  const float curl = std::hypot(sums.curl_x, sums.curl_y, sums.curl_z) / density;
+  const FlowGradient flow = flow_gradient(sums);
   const float sound = sound_speed(scheme, gas.energy_now[i]);
-  const float shear = std::abs(divergence) + curl + 1e-4F * sound / h;
-  const float balsara = shear > 0 ? std::abs(divergence) / shear : 1;
+  const float turning = std::abs(flow.divergence) + flow.curl + 1e-4F * sound / h;
+  const float balsara = turning > 0 ? std::abs(flow.divergence) / turning : 1;
   if (scheme.kind == SchemeKind::minimal) {
     gas.alpha[i] = scheme.viscosity;
     gas.conduction[i] = 0;
   } else {
-    switch_viscosity(gas, i, divergence, scheme);
+    switch_viscosity(gas, i, flow.divergence, scheme);
     switch_conduction(gas, i, scheme);
   }
-  gas.viscosity[i] = gas.alpha[i] * balsara;
-  gas.divergence[i] = divergence;
+  // What is linear, as shear is, has no viscosity in the reconstructed scheme.
+  gas.viscosity[i] = gas.alpha[i] * (scheme.kind == SchemeKind::reconstructed ? 1 : balsara);
+  gas.strain_along[i] = flow.strain_along;
+  gas.strain_across[i] = flow.strain_across;
+  gas.divergence[i] = flow.divergence;
   gas.age[i] = 0;
 }
 
@@ -238,6 +242,14 @@ ForceTarget force_target(const Gas& gas, std::size_t i, const Vector& origin) {
   target.energy = gas.energy_now[i];
   target.viscosity = gas.viscosity[i];
   target.conduction = gas.conduction[i];
+  const Vector& along = gas.strain_along[i];
+  const Vector& across = gas.strain_across[i];
+  target.strain_xx = static_cast<float>(along.x);
+  target.strain_yy = static_cast<float>(along.y);
+  target.strain_zz = static_cast<float>(along.z);
+  target.strain_yz = static_cast<float>(across.x);
+  target.strain_xz = static_cast<float>(across.y);
+  target.strain_xy = static_cast<float>(across.z);
   return target;
 }
 

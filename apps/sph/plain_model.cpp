@@ -118,7 +118,9 @@ void PlainModel::gather(const Cell& cell, double reach, Properties properties) {
     for (const std::uint32_t j : other.members) {
       const Vector at = space_.nearest(gas_.position[j] - origin);
       const Vector& flow = gas_.velocity_now[j];
-      const std::array<double, 13> row{at.x,
+      const Vector& along = gas_.strain_along[j];
+      const Vector& across = gas_.strain_across[j];
+      const std::array<double, 19> row{at.x,
                                        at.y,
                                        at.z,
                                        flow.x,
@@ -130,7 +132,13 @@ void PlainModel::gather(const Cell& cell, double reach, Properties properties) {
                                        gas_.grad_h[j],
                                        gas_.energy_now[j],
                                        gas_.viscosity[j],
-                                       gas_.conduction[j]};
+                                       gas_.conduction[j],
+                                       along.x,
+                                       along.y,
+                                       along.z,
+                                       across.x,
+                                       across.y,
+                                       across.z};
       for (std::size_t c = 0; c < row.size(); ++c) {
         gathered_[c].push_back(static_cast<float>(row[c]));
       }
@@ -151,6 +159,8 @@ ForceSources PlainModel::sources() const {
   all.mass = at(6);
   all.smoothing = at(7), all.density = at(8), all.grad_h = at(9), all.energy = at(10);
   all.viscosity = at(11), all.conduction = at(12);
+  all.strain_xx = at(13), all.strain_yy = at(14), all.strain_zz = at(15);
+  all.strain_yz = at(16), all.strain_xz = at(17), all.strain_xy = at(18);
   return all;
 }
 

@@ -47,7 +47,7 @@ class PlainModel {
   Scheme scheme_;
   Space space_;
   std::vector<Cell> cells_;
-  std::array<std::vector<float>, 13> gathered_;  ///< Sources around a cell, one array for each property.
+  std::array<std::vector<float>, 19> gathered_;  ///< Sources around a cell, one array for each property.
   double time_ = 0;
   double step_wanted_ = 0;  ///< The longest that the present state allows.
 };

@@ -13,6 +13,12 @@ constexpr std::array kinds{
         "sedov", "explosion at a point, needs time steps of very different lengths (exact: Sedov)", 60, make_sedov},
     ProblemKind{"gresho", "vortex that keeps turning as it does", 60, make_gresho},
     ProblemKind{"noh", "cold gas that falls into a point and piles up 64 times as dense (exact: Noh)", 60, make_noh},
+    ProblemKind{"kelvin-helmholtz",
+                "layers of gas that slide along each other (computed on a grid)",
+                120,
+                make_kelvin_helmholtz},
+    ProblemKind{"square", "dense gas at rest that keeps its corners", 48, make_square},
+    ProblemKind{"blob", "cold cloud in a hot wind that shreds it", 36, make_blob},
     ProblemKind{"evrard", "cold gas that collapses by its own gravity and bounces", 48, make_evrard},
     ProblemKind{"plummer", "sphere of stars in equilibrium; thousands of stars", 32, make_plummer},
     ProblemKind{"kepler-ring", "ring of light bodies on circles about a heavy one", 500, make_kepler_ring},
@@ -34,6 +40,12 @@ Problem make_problem(const std::string& name, const ProblemOptions& options) {
   problem.origin = -1 * problem.space.root.low;
   problem.space.root = {{}, problem.space.root.high - problem.space.root.low};
   return problem;
+}
+
+void set_subsonic(Scheme& scheme) {
+  scheme.kernel = KernelKind::wendland_c4;
+  scheme.eta = 1.8F;  // 263 neighbours
+  scheme.courant = 0.2F;
 }
 
 void add_particles(

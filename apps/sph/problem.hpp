@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -9,6 +10,7 @@
 #include "plait/particles.hpp"
 #include "plait/plait.hpp"
 
+#include "sph/exact/riemann.hpp"
 #include "sph/gas.hpp"
 #include "sph/scheme.hpp"
 
@@ -58,11 +60,17 @@ struct ProblemKind {
 void add_particles(
     const Problem& problem, Particles& store, const GasFields& fields, std::uint32_t rank, std::uint32_t ranks);
 
+/// Settings for flows slower than sound, which the noise of few neighbours would slow down.
+void set_subsonic(Scheme& scheme);
+
 // The kinds.
 [[nodiscard]] Problem make_sod(const ProblemOptions& options);
 [[nodiscard]] Problem make_sedov(const ProblemOptions& options);
 [[nodiscard]] Problem make_gresho(const ProblemOptions& options);
 [[nodiscard]] Problem make_noh(const ProblemOptions& options);
+[[nodiscard]] Problem make_kelvin_helmholtz(const ProblemOptions& options);
+[[nodiscard]] Problem make_square(const ProblemOptions& options);
+[[nodiscard]] Problem make_blob(const ProblemOptions& options);
 [[nodiscard]] Problem make_evrard(const ProblemOptions& options);
 [[nodiscard]] Problem make_plummer(const ProblemOptions& options);
 [[nodiscard]] Problem make_kepler_ring(const ProblemOptions& options);
@@ -74,5 +82,22 @@ struct Vortex {
   double pressure;
 };
 [[nodiscard]] Vortex gresho_at(double r);
+
+/// A square of dense gas in pressure equilibrium, which is stationary, at a place relative to its middle.
+[[nodiscard]] exact::State square_at(const Vector& from_middle);
+
+/// A cold cloud in a hot wind (Agertz et al., 2007, section 3). Units: the cloud's radius, the wind's density, and the
+/// sound in it.
+struct Blob {
+  double density_ratio = 10;
+  double mach = 2.7;
+
+  /// The time in which the longest waves on the cloud grow: 1.6 crossing times of its shock.
+  [[nodiscard]] double growth_time() const { return 1.6 * 2 * std::sqrt(density_ratio) / mach; }
+  /// Gas that still belongs to the cloud is denser than this, and colder than 0.9 of the wind.
+  [[nodiscard]] double density_min() const { return 0.64 * density_ratio; }
+  [[nodiscard]] double mass() const { return density_ratio * 4 * M_PI / 3; }
+};
+inline constexpr Blob blob;
 
 }  // namespace sph

@@ -22,7 +22,7 @@ struct Done {
   explicit Done(const std::string& name,
                 std::uint32_t resolution,
                 double part = 1,
-                SchemeKind kind = SchemeKind::modern)
+                SchemeKind kind = SchemeKind::reconstructed)
       : problem{make_problem(name, {.resolution = resolution})} {
     problem.scheme.kind = kind;
     time = part * problem.time_end;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sph/problem.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string>
@@ -53,6 +54,9 @@ TEST(Problem, masses_are_those_of_the_problem) {
   EXPECT_NEAR(mass_of("sedov", 8), 1, 1e-12);
   EXPECT_NEAR(mass_of("noh", 8), 8, 1e-12);
   EXPECT_NEAR(mass_of("evrard", 8), 1, 1e-12);
+  EXPECT_NEAR(mass_of("kelvin-helmholtz", 12), 1.5, 1e-2);  // the mean density in a cube
+  EXPECT_NEAR(mass_of("square", 12), 1.75, 0.05);
+  EXPECT_NEAR(mass_of("blob", 12) - 3000, 0.9 * blob.mass(), 10);  // what the cloud has more than the wind
   EXPECT_NEAR(mass_of("plummer", 1), 1, 1e-12);
   EXPECT_NEAR(mass_of("sod", 12), 1.125, 1e-12);  // a tube as wide as it is long to both sides
 }
@@ -61,6 +65,19 @@ TEST(Problem, the_blast_holds_its_energy) {
   double energy = 0;
   make_problem("sedov", {.resolution = 12}).visit([&](const Sample& s) { energy += s.mass * s.energy; });
   EXPECT_NEAR(energy, 1, 1e-5);
+}
+
+TEST(Problem, gases_that_touch_have_the_same_pressure) {
+  for (const char* const name : {"kelvin-helmholtz", "square", "blob"}) {
+    const Problem problem = make_problem(name, {.resolution = 12});
+    double lowest = 1e30;
+    double highest = 0;
+    problem.visit([&](const Sample& s) {
+      lowest = std::min(lowest, s.mass * s.energy);  // all have the same volume
+      highest = std::max(highest, s.mass * s.energy);
+    });
+    EXPECT_NEAR(lowest, highest, 1e-9 * highest) << name;
+  }
 }
 
 TEST(Problem, plummers_sphere_is_in_equilibrium) {

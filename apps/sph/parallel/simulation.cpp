@@ -33,18 +33,22 @@ ShortRangeOptions density_search(const GasFields& fields, const Scheme& scheme) 
 }
 
 ShortRangeOptions force_search(const GasFields& fields, const Scheme& scheme) {
-  return {.search = Search::symmetric,
-          .reach = fields.smoothing,
-          .reach_factor = support_ratio(scheme.kernel),
-          .sources = {fields.velocity_now,
-                      fields.mass,
-                      fields.smoothing,
-                      fields.density,
-                      fields.grad_h,
-                      fields.energy_now,
-                      fields.viscosity,
-                      fields.conduction},
-          .source_kinds = 1ULL << gas_kind};
+  ShortRangeOptions options{.search = Search::symmetric,
+                            .reach = fields.smoothing,
+                            .reach_factor = support_ratio(scheme.kernel),
+                            .sources = {fields.velocity_now,
+                                        fields.mass,
+                                        fields.smoothing,
+                                        fields.density,
+                                        fields.grad_h,
+                                        fields.energy_now,
+                                        fields.viscosity,
+                                        fields.conduction},
+                            .source_kinds = 1ULL << gas_kind};
+  if (scheme.kind == SchemeKind::reconstructed) {
+    options.sources.insert(options.sources.end(), {fields.strain_along, fields.strain_across});
+  }
+  return options;
 }
 
 }  // namespace

@@ -22,15 +22,19 @@ constexpr double smoothing_growth_max = 1.2;
 
 /// The fields that neighbours read and a drift changes.
 std::vector<plait::particles::AnyField> Simulation::Impl::drifting_fields() const {
-  return {Particles::position,
-          fields_.velocity_now,
-          fields_.energy_now,
-          fields_.smoothing,
-          fields_.density,
-          fields_.grad_h,
-          fields_.viscosity,
-          fields_.conduction,
-          step_fields_.bin_seen};
+  std::vector<plait::particles::AnyField> fields = density_results();
+  fields.insert(fields.end(), {Particles::position, fields_.velocity_now, fields_.energy_now, step_fields_.bin_seen});
+  return fields;
+}
+
+/// The fields of a density that neighbours read for forces.
+std::vector<plait::particles::AnyField> Simulation::Impl::density_results() const {
+  std::vector<plait::particles::AnyField> fields{
+      fields_.smoothing, fields_.density, fields_.grad_h, fields_.viscosity, fields_.conduction};
+  if (scheme_.kind == SchemeKind::reconstructed) {
+    fields.insert(fields.end(), {fields_.strain_along, fields_.strain_across});
+  }
+  return fields;
 }
 
 std::vector<CellStage> Simulation::Impl::stages() {
@@ -45,10 +49,7 @@ std::vector<CellStage> Simulation::Impl::stages() {
                  .moves = true});
   all.push_back({.name = "density", .reads_neighbours = true, .work = stage(&Impl::find_density)});
   all.push_back(
-      {.name = "density done",
-       .work = [](const CellWork&) {},
-       .refreshes = {fields_.smoothing, fields_.density, fields_.grad_h, fields_.viscosity, fields_.conduction},
-       .moves = true});
+      {.name = "density done", .work = [](const CellWork&) {}, .refreshes = density_results(), .moves = true});
   all.push_back({.name = "force", .reads_neighbours = true, .work = stage(&Impl::sum_cell_forces)});
   all.push_back({.name = "end steps",
                  .work = stage(&Impl::end_steps),
@@ -195,6 +196,12 @@ void Simulation::Impl::sum_block_forces(const Block& block, SphWorker& worker) {
   sources.energy = block.sources[fields_.energy_now].data();
   sources.viscosity = block.sources[fields_.viscosity].data();
   sources.conduction = block.sources[fields_.conduction].data();
+  if (scheme_.kind == SchemeKind::reconstructed) {
+    const auto along = block.sources[fields_.strain_along];
+    const auto across = block.sources[fields_.strain_across];
+    sources.strain_xx = along.x.data(), sources.strain_yy = along.y.data(), sources.strain_zz = along.z.data();
+    sources.strain_yz = across.x.data(), sources.strain_xz = across.y.data(), sources.strain_xy = across.z.data();
+  }
   worker.force_targets.clear();
   for (const Particles::Index i : block.targets.places()) {
     worker.force_targets.push_back(force_target(all, i, block.centre));

@@ -1,52 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Problems of gas alone.
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "sph/problem.hpp"
-#include "sph/problems/glass/glass.hpp"
+#include "sph/problems/glass/fill.hpp"
 
 namespace sph {
 
-namespace {
-
-/// Calls `use` for the points of whole copies of a glass that fill [low, high), about `spacing` apart.
-template <class Use>
-void visit_glass(const Vector& low, const Vector& high, double spacing, Use use) {
-  const double edge = glass_edge * spacing;
-  const auto count = [&](double from, double to) { return std::max(1L, std::lround((to - from) / edge)); };
-  const std::array counts{count(low.x, high.x), count(low.y, high.y), count(low.z, high.z)};
-  const Vector size{(high.x - low.x) / static_cast<double>(counts[0]),
-                    (high.y - low.y) / static_cast<double>(counts[1]),
-                    (high.z - low.z) / static_cast<double>(counts[2])};
-  for (long i = 0; i < counts[0]; ++i) {
-    for (long j = 0; j < counts[1]; ++j) {
-      for (long k = 0; k < counts[2]; ++k) {
-        for (const auto& [x, y, z] : glass_points()) {
-          use(low + Vector{size.x * (static_cast<double>(i) + x / glass_unit),
-                           size.y * (static_cast<double>(j) + y / glass_unit),
-                           size.z * (static_cast<double>(k) + z / glass_unit)});
-        }
-      }
-    }
-  }
-}
-
-/// The number of points along an axis of whole copies of a glass: `resolution`, rounded.
-std::uint32_t whole(std::uint32_t resolution) {
-  return std::max(glass_edge, (resolution + glass_edge / 2) / glass_edge * glass_edge);
-}
-
-/// Particles across a thin box: enough that no particle has another as a neighbour twice.
-constexpr double across = glass_edge;
-
-}  // namespace
-
 Problem make_sod(const ProblemOptions& options) {
   Problem problem;
-  const double thin = 1.0 / whole(options.resolution);  // spacing on the right; half of it on the left
-  const double width = across * thin;
+  const double thin = 1.0 / whole_glasses(options.resolution);  // spacing on the right; half of it on the left
+  const double width = thin_box_particles * thin;
   problem.space.root = {{-1, 0, 0}, {1, width, width}};
   problem.space.periodic = {true, true, true};  // a mirrored tube begins at x = -1 and 1
   problem.time_end = 0.2;
@@ -70,7 +35,7 @@ Problem make_sedov(const ProblemOptions& options) {
   problem.space.root = {{-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}};
   problem.space.periodic = {true, true, true};
   problem.time_end = 0.05;
-  const double spacing = 1.0 / whole(options.resolution);
+  const double spacing = 1.0 / whole_glasses(options.resolution);
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
     // The energy of 1 is spread over few particles around the origin, as a smoothing kernel would.
     const double radius = 2.5 * spacing;
@@ -100,14 +65,12 @@ Vortex gresho_at(double r) {
 
 Problem make_gresho(const ProblemOptions& options) {
   Problem problem;
-  const double spacing = 1.0 / whole(options.resolution);
-  const double width = across * spacing;
+  const double spacing = 1.0 / whole_glasses(options.resolution);
+  const double width = thin_box_particles * spacing;
   problem.space.root = {{-0.5, -0.5, 0}, {0.5, 0.5, width}};
   problem.space.periodic = {true, true, true};
   problem.time_end = 1;
-  // Noise of few neighbours would slow the vortex down.
-  problem.scheme.kernel = KernelKind::wendland_c2;
-  problem.scheme.eta = 1.6F;
+  set_subsonic(problem.scheme);
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
     visit_glass({-0.5, -0.5, 0}, {0.5, 0.5, width}, spacing, [&](const Vector& at) {
       const double r = std::hypot(at.x, at.y);
@@ -126,7 +89,7 @@ Problem make_noh(const ProblemOptions& options) {
   Problem problem;
   problem.space.root = {{-1, -1, -1}, {1, 1, 1}};
   problem.time_end = 0.6;
-  const double spacing = 2.0 / whole(options.resolution);
+  const double spacing = 2.0 / whole_glasses(options.resolution);
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
     visit_glass({-1, -1, -1}, {1, 1, 1}, spacing, [&](const Vector& at) {
       use({.position = at,
@@ -143,7 +106,7 @@ Problem make_evrard(const ProblemOptions& options) {
   Problem problem;
   problem.space.root = {{-1, -1, -1}, {1, 1, 1}};
   problem.time_end = 0.8;
-  const double spacing = 2.0 / whole(options.resolution);
+  const double spacing = 2.0 / whole_glasses(options.resolution);
   problem.scheme.gravity = {.constant = 1, .softening = 0.2 * spacing};
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
     double count = 0;

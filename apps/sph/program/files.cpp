@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sph/program/files.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <string>
+
+#include "support/choice.hpp"
 
 namespace sph {
 
@@ -56,8 +60,8 @@ auto get_from(const hdf5::Attributes& group) {
 
 hdf5::Attributes attributes_of(const Scheme& scheme) {
   hdf5::Attributes group;
-  group.set("Scheme", scheme.kind == SchemeKind::minimal ? "minimal" : "modern");
-  group.set("Kernel function", scheme.kernel == KernelKind::cubic_spline ? "cubic-spline" : "wendland-c2");
+  group.set("Scheme", std::string{std::ranges::find(scheme_names, scheme.kind, &SchemeName::kind)->name});
+  group.set("Kernel function", std::string{traits_of(scheme.kernel).name});
   group.set("Kernel target N_ngb", neighbours_at(scheme.kernel, static_cast<double>(scheme.eta)));
   visit_scheme(scheme, put_into(group));
   return group;
@@ -66,9 +70,8 @@ hdf5::Attributes attributes_of(const Scheme& scheme) {
 /// The schemes of hydrodynamics and gravity in a file of this program.
 Scheme scheme_from(const hdf5::Attributes& hydro, const hdf5::Attributes& gravity) {
   Scheme scheme;
-  scheme.kind = hydro.get<std::string>("Scheme") == "minimal" ? SchemeKind::minimal : SchemeKind::modern;
-  scheme.kernel =
-      hydro.get<std::string>("Kernel function") == "wendland-c2" ? KernelKind::wendland_c2 : KernelKind::cubic_spline;
+  scheme.kind = app::find_named("the file's scheme,", hydro.get<std::string>("Scheme"), scheme_names).kind;
+  scheme.kernel = app::find_named("the file's kernel,", hydro.get<std::string>("Kernel function"), kernel_traits).kind;
   visit_scheme(scheme, get_from(hydro));
   visit_gravity(scheme.gravity, get_from(gravity));
   return scheme;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -15,6 +16,16 @@ namespace {
 
 using sph::InitSettings;
 using sph::RunSettings;
+
+/// Accepts the names of a table.
+template <class Table>
+CLI::IsMember one_of(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& entry : table) {
+    names.emplace_back(entry.name);
+  }
+  return CLI::IsMember{names};
+}
 
 void add_problem(CLI::App& app, std::string& problem, sph::ProblemOptions& options) {
   app.add_option("--problem", problem, "One of the problems with a known answer (listed by plait-sph --help)");
@@ -60,9 +71,10 @@ CLI::App* add_run(CLI::App& app, RunSettings& settings) {
   physics
       .add("--scheme",
            settings.scheme,
-           "minimal: fixed viscosity with Balsara's switch; modern: viscosity and conduction per particle")
-      ->check(CLI::IsMember({"minimal", "modern"}));
-  physics.add("--kernel", settings.kernel, "Smoothing kernel")->check(CLI::IsMember({"cubic-spline", "wendland-c2"}));
+           "minimal: fixed viscosity with Balsara's switch; modern: viscosity and conduction per particle; "
+           "reconstructed: the same, without viscosity where the flow is linear")
+      ->check(one_of(sph::scheme_names));
+  physics.add("--kernel", settings.kernel, "Smoothing kernel")->check(one_of(sph::kernel_traits));
   physics.add("--eta", settings.eta, "Smoothing length in mean distances [1.2348: 48 neighbours]");
   physics.add("--gamma", settings.gamma, "Ratio of specific heats [5/3]");
   physics.add("--courant", settings.courant, "Courant number of time steps [0.1]");

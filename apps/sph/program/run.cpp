@@ -22,6 +22,7 @@
 #include "sph/plain_model.hpp"
 #include "sph/program/files.hpp"
 #include "support/agree.hpp"
+#include "support/choice.hpp"
 #include "support/output_folder.hpp"
 #include "support/progress_bar.hpp"
 
@@ -61,10 +62,10 @@ void take(T& place, const std::optional<T>& value, const char* option, T low, Bo
 /// The scheme of the problem or file, with the options of the command line instead.
 Scheme merge(Scheme scheme, const RunSettings& settings) {
   if (settings.scheme) {
-    scheme.kind = *settings.scheme == "minimal" ? SchemeKind::minimal : SchemeKind::modern;
+    scheme.kind = app::find_named("--scheme", *settings.scheme, scheme_names).kind;
   }
   if (settings.kernel) {
-    scheme.kernel = *settings.kernel == "cubic-spline" ? KernelKind::cubic_spline : KernelKind::wendland_c2;
+    scheme.kernel = app::find_named("--kernel", *settings.kernel, kernel_traits).kind;
   }
   take(scheme.eta, settings.eta, "--eta", 0.8F, Bound::at_least);
   take(scheme.gamma, settings.gamma, "--gamma", 1.0F, Bound::more_than);

@@ -99,6 +99,7 @@ class Simulation::Impl {
   [[nodiscard]] std::vector<CellStage> stages();
   [[nodiscard]] bool must_make_cells(Ticks next) const;
   [[nodiscard]] std::vector<plait::particles::AnyField> drifting_fields() const;
+  [[nodiscard]] std::vector<plait::particles::AnyField> density_results() const;
 
   // Stages: the work on a cell.
   void drift_cell(const CellWork& work);
