@@ -11,7 +11,6 @@
 #include "plait/particles.hpp"
 #include "plait/plait.hpp"
 
-#include "sph/parallel/detail/tree_gravity.hpp"
 #include "sph/parallel/simulation.hpp"
 #include "sph/particle_work.hpp"
 
@@ -93,7 +92,7 @@ class Simulation::Impl {
   void make_cells();
   void divide();
   void distribute();
-  void update_gravity();
+  void find_gravity();
   void take_equal_steps();
   void drift_all();
   [[nodiscard]] std::vector<CellStage> stages();
@@ -136,11 +135,12 @@ class Simulation::Impl {
   plait::particles::Decomposition decomposition_;
   plait::particles::Domain domain_;
   plait::particles::ParticleExchange exchange_;
-  std::unique_ptr<TreeGravity> gravity_;  ///< Null without gravity.
+  std::unique_ptr<plait::particles::LongRange> gravity_;  ///< Null without gravity.
   Particles ghosts_;
   plait::particles::CellTable table_;
   plait::particles::Halo halo_;
   std::vector<CellState> cells_;
+  std::vector<Vector> gravity_before_;  ///< During `synchronise`.
   std::unique_ptr<plait::particles::CellSteps> steps_;
   std::vector<std::unique_ptr<SphWorker>> workers_;
   double shortest_step_ = 0;

@@ -166,6 +166,8 @@ void Tree::begin(Particles& store, const TreeOptions& options, const Box& box, s
   keys_.resize(n);
   keys_scratch_.resize(n);
   sources_.resize(n);
+  motions_.clear();
+  batch_nodes_.clear();
   store.begin_reorder();
   sort_.clear();
   sort_.emplace_back(keys_, keys_scratch_, pieces);
@@ -284,23 +286,31 @@ void Tree::refresh() {
     sources_[i] = {positions[i], charge_of(i)};
   }
   for (std::size_t i = nodes_.size(); i-- > 0;) {  // children are after their parents
-    Node& node = nodes_[i];
-    if (node.kind() == NodeKind::leaf) {
-      detail::sum_bodies(std::span{sources_}.subspan(node.first, node.count()), node, extents_[i]);
-    } else {
-      sum_cell(i);
-    }
-    detail::set_opening(options_, extents_[i].box, node);
+    sum_node(i);
   }
   for (Batch& batch : batches_) {
-    batch.box = {};
-    for (BodyGroup& group : std::span{groups_}.subspan(batch.first_group, batch.group_count)) {
-      group.box = {};
-      for (const Vector& position : positions.subspan(group.first_body, group.body_count)) {
-        group.box.include(position);
-      }
-      batch.box.include(group.box);
+    refresh_boxes(batch);
+  }
+}
+
+void Tree::sum_node(std::size_t i) {
+  Node& node = nodes_[i];
+  if (node.kind() == NodeKind::leaf) {
+    detail::sum_bodies(std::span{sources_}.subspan(node.first, node.count()), node, extents_[i]);
+  } else {
+    sum_cell(i);
+  }
+  detail::set_opening(options_, extents_[i].box, node);
+}
+
+void Tree::refresh_boxes(Batch& batch) {
+  batch.box = {};
+  for (BodyGroup& group : std::span{groups_}.subspan(batch.first_group, batch.group_count)) {
+    group.box = {};
+    for (const Source& source : std::span{sources_}.subspan(group.first_body, group.body_count)) {
+      group.box.include(source.position);
     }
+    batch.box.include(group.box);
   }
 }
 
@@ -320,7 +330,7 @@ double Tree::charge_of(std::size_t place) const {
 }
 
 TreeView Tree::view() const {
-  TreeView view{nodes_, nodes_.empty() ? 0U : 1U, sources_, {}};
+  TreeView view{nodes_, nodes_.empty() ? 0U : 1U, sources_, motions_, {}};
   for (const AnyField& field : options_.travels) {
     view.columns.push_back(std::as_const(*store_).bytes_of(field).data());
   }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
 
 #include "plait/particles/store/box.hpp"
+#include "plait/particles/store/cell_sizes.hpp"
 #include "plait/particles/store/key_sort.hpp"
 #include "plait/particles/store/kinds.hpp"
 #include "plait/particles/store/particles.hpp"
@@ -63,6 +65,13 @@ struct NodeExtent {
   std::uint32_t body_count = 0;
 };
 
+/// The motion of a node's bodies, by which a rank moves a received node to later times (`drift`).
+struct NodeMotion {
+  float x = 0, y = 0, z = 0;  ///< The velocity of the centre of mass.
+  float spread = 0;           ///< No body is faster relative to it.
+};
+static_assert(sizeof(NodeMotion) == 16 && std::is_trivially_copyable_v<NodeMotion>, "travels in messages");
+
 /// Consecutive bodies that share an interaction list.
 struct BodyGroup {
   Box box;
@@ -82,6 +91,7 @@ struct TreeView {
   std::span<const Node> nodes;
   std::uint32_t root_count = 1;
   std::span<const Source> sources;
+  std::span<const NodeMotion> motions;  ///< Of the nodes; empty unless `TreeOptions::velocity` is set.
   /// For each of `TreeOptions::travels`, its values in the order of the sources.
   std::vector<const std::byte*> columns;
 };
@@ -104,6 +114,14 @@ struct TreeOptions {
   std::uint32_t batch_bodies_max = 1024;
   std::vector<AnyField>
       travels;  ///< The fields of sources, besides position and charge, that `WalkOptions::near` reads.
+  /// If set, trees over cells (`Tree::assign`) have the motions of nodes, and velocities travel with their sources.
+  std::optional<Field<Vector>> velocity;
+};
+
+/// The age of the positions in a store, which a tree predicts.
+struct Prediction {
+  Field<Vector> velocity;
+  double duration = 0;
 };
 
 namespace detail {
@@ -119,9 +137,16 @@ struct Branch {
   std::vector<Batch> batches;  ///< `first_group` counts from the branch's first.
 };
 
+/// The nodes of a batch: its root, and all below it.
+struct BatchNodes {
+  std::uint32_t root = 0;
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
+
 }  // namespace detail
 
-/// An octree over the bodies of one rank. Keeps its memory for the next build.
+/// An octree over the bodies of one rank, or a tree over given cells. Keeps its memory for the next build.
 ///
 /// `build` builds it on one thread. The functions from `begin` to `finish` are the phases of a parallel build, in this
 /// order. Threads: calls of one phase may run concurrently, for different pieces.
@@ -142,6 +167,19 @@ class Tree {
   void build_subtree(std::uint32_t subtree);
   void finish();  ///< Once: joins the subtrees.
 
+  // A tree over given cells, whose particles keep their order: `assign`, then `refresh_batch` for each batch, then
+  // `refresh_top`; the last two again at later times.
+
+  /// Takes the structure from `sizes`, which divide all particles of `store`: each cell is a batch, each of its groups
+  /// a group. Borrows `store`. Moments are undefined until `refresh_top`. Cost: O(leaves).
+  void assign(Particles& store, const TreeOptions& options, const CellSizes& sizes);
+  /// Recomputes the nodes of a batch from predicted positions. Threads: concurrent for different batches.
+  void refresh_batch(std::uint32_t batch, const Prediction& prediction);
+  /// Once: recomputes the nodes above the batches. Cost: O(batches).
+  void refresh_top();
+  /// Computes the motions of all nodes. Cost: O(n).
+  void find_motions();
+
   /// Recomputes moments from the present positions and charges; the nodes keep their bodies. Cost: O(n).
   void refresh();
 
@@ -158,6 +196,8 @@ class Tree {
  private:
   [[nodiscard]] double charge_of(std::size_t place) const;
   void sum_cell(std::size_t i);  ///< From its children.
+  void sum_node(std::size_t i);  ///< From its bodies or its children, with its opening distance.
+  void refresh_boxes(Batch& batch);
 
   TreeOptions options_;
   std::uint32_t pieces_ = 1;
@@ -172,7 +212,10 @@ class Tree {
   std::vector<NodeExtent> extents_;
   std::vector<BodyGroup> groups_;
   std::vector<Batch> batches_;
-  std::vector<detail::Branch> branches_;  ///< The first `branch_count_` are in use; the rest keep memory.
+  std::vector<NodeMotion> motions_;
+  std::vector<detail::BatchNodes> batch_nodes_;  ///< Of a tree over cells.
+  std::vector<std::uint32_t> top_nodes_;         ///< Those above its batches, ascending.
+  std::vector<detail::Branch> branches_;         ///< The first `branch_count_` are in use; the rest keep memory.
   std::size_t branch_count_ = 0;
 };
 
