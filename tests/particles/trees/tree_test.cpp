@@ -160,9 +160,9 @@ CellSizes divide(Sample& sample) {
   return sizes;
 }
 
-void refresh(Tree& tree, const Prediction& prediction) {
+void refresh(Tree& tree, const Drift& drift) {
   for (auto batch = static_cast<std::uint32_t>(tree.batches().size()); batch-- > 0;) {
-    tree.refresh_batch(batch, prediction);
+    tree.refresh_batch(batch, drift);
   }
   tree.refresh_top();
 }

@@ -266,7 +266,8 @@ struct CellSteps::Impl {
   }
 
   void add_forces(comm::Endpoint& endpoint) {
-    forces.emplace(endpoint, scheduler.worker_count(), table, *options.forces, options.bin, graph);
+    forces.emplace(detail::ForceTasks::Place{endpoint, scheduler.worker_count(), table, options.bin, graph},
+                   *options.forces);
     Task begin = forces->begin();
     const std::size_t after = stage_of(options.forces->after);
     const std::size_t before = stage_of(options.forces->before);

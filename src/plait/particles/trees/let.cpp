@@ -105,7 +105,7 @@ void LetPlan::write(const Tree& tree, Bytes& buffer) const {
   header.node_count = static_cast<std::uint32_t>(nodes_.size());
   header.source_count = static_cast<std::uint32_t>(source_count_);
   header.column_count = static_cast<std::uint32_t>(travels.size());
-  header.motion_count = view.motions.empty() ? 0 : header.node_count;
+  header.motion_count = tree.options().velocity ? header.node_count : 0;
   std::size_t size = sizeof header + nodes_.size() * sizeof(Node) + header.motion_count * sizeof(NodeMotion) +
                      source_count_ * sizeof(Source);
   for (const AnyField& field : travels) {
@@ -128,7 +128,7 @@ void LetPlan::write(const Tree& tree, Bytes& buffer) const {
     put(&node, sizeof node);
   }
   for (std::uint32_t i = 0; i < header.motion_count; ++i) {
-    put(&view.motions[from_[i]], sizeof(NodeMotion));
+    put(&tree.extents()[from_[i]].motion, sizeof(NodeMotion));
   }
   for (const Range& range : ranges_) {
     put(tree.sources().data() + range.first, range.count * sizeof(Source));

@@ -28,8 +28,7 @@ std::vector<std::uint32_t> ends_of(std::span<const std::uint16_t> sizes) {
 struct Structure {
   std::vector<Node>& nodes;
   std::vector<NodeExtent>& extents;
-  std::vector<detail::BatchNodes>& batches;
-  std::vector<std::uint32_t>& top;
+  detail::CellNodes& of_cells;
 };
 
 /// Builds nodes over the levels of cells: cells, groups, leaves, bodies. A node with several parts has up to eight
@@ -70,14 +69,14 @@ class CellBuilder {
       out_.nodes[node].set_content(NodeKind::leaf, first_body, count);
     } else if (level == bodies || last - first > 1) {
       if (level == 0) {
-        out_.top.push_back(node);
+        out_.of_cells.top.push_back(node);
       }
       divide(node, level, first, last);
     } else {
       const auto begin = static_cast<std::uint32_t>(out_.nodes.size());
       build(node, level + 1, parts_[level][first], parts_[level][last]);
       if (level == 0) {
-        out_.batches[first] = {node, begin, static_cast<std::uint32_t>(out_.nodes.size())};
+        out_.of_cells.of_batches[first] = {node, begin, static_cast<std::uint32_t>(out_.nodes.size())};
       }
     }
   }
@@ -173,17 +172,16 @@ void Tree::assign(Particles& store, const TreeOptions& options, const CellSizes&
   sources_.resize(store.size());
   nodes_.clear();
   extents_.clear();
-  motions_.clear();
   groups_.clear();
   batches_.clear();
-  top_nodes_.clear();
-  batch_nodes_.resize(sizes.cells.size());
+  cell_nodes_.top.clear();
+  cell_nodes_.of_batches.resize(sizes.cells.size());
   if (store.size() == 0) {
     return;
   }
   nodes_.resize(1);
   extents_.resize(1);
-  CellBuilder builder{sizes, options.leaf_bodies_max, {nodes_, extents_, batch_nodes_, top_nodes_}};
+  CellBuilder builder{sizes, options.leaf_bodies_max, {nodes_, extents_, cell_nodes_}};
   expect(builder.first_body(0, builder.count(0)) == store.size(), "cells divide all particles");
   builder.build(0, 0, 0, builder.count(0));
   for (std::uint32_t cell = 0; cell < builder.count(0); ++cell) {
@@ -196,39 +194,38 @@ void Tree::assign(Particles& store, const TreeOptions& options, const CellSizes&
   }
 }
 
-void Tree::refresh_batch(std::uint32_t batch, const Prediction& prediction) {
+void Tree::refresh_batch(std::uint32_t batch, const Drift& drift) {
   const Particles& store = *store_;
   expect(store.size() == sources_.size(), "the store has the particles of the last build");
-  const detail::BatchNodes nodes = batch_nodes_[batch];
+  const detail::BatchNodes nodes = cell_nodes_.of_batches[batch];
   const NodeExtent& extent = extents_[nodes.root];
   const auto positions = store.positions();
-  const bool is_present = prediction.duration == 0;
+  const bool is_present = drift.duration == 0;
   for (std::uint32_t i = extent.first_body; i < extent.first_body + extent.body_count; ++i) {
-    const Vector position =
-        is_present ? positions[i] : positions[i] + prediction.duration * store[prediction.velocity][i];
+    const Vector position = is_present ? positions[i] : positions[i] + drift.duration * store[drift.velocity][i];
     sources_[i] = {position, charge_of(i)};
   }
   for (std::size_t i = nodes.last; i-- > nodes.first;) {  // children are after their parents
     sum_node(i);
   }
   sum_node(nodes.root);
-  refresh_boxes(batches_[batch]);
+  Batch& its = batches_[batch];
+  detail::set_boxes(sources_, std::span{groups_}.subspan(its.first_group, its.group_count), its);
 }
 
 void Tree::refresh_top() {
-  for (std::size_t i = top_nodes_.size(); i-- > 0;) {
-    sum_node(top_nodes_[i]);
+  for (std::size_t i = cell_nodes_.top.size(); i-- > 0;) {  // children are after their parents
+    sum_node(cell_nodes_.top[i]);
   }
 }
 
 void Tree::find_motions() {
   expect(options_.velocity.has_value(), "motions need a velocity");
   const auto velocities = std::as_const(*store_)[*options_.velocity];
-  motions_.resize(nodes_.size());
   for (std::size_t i = nodes_.size(); i-- > 0;) {
     const Node& node = nodes_[i];
     if (node.kind() == NodeKind::leaf) {
-      motions_[i] = mean_motion(
+      extents_[i].motion = mean_motion(
           node.count(),
           [&](std::size_t body) { return sources_[node.first + body].mass; },
           [&](std::size_t body) {
@@ -236,10 +233,10 @@ void Tree::find_motions() {
             return NodeMotion{static_cast<float>(v.x), static_cast<float>(v.y), static_cast<float>(v.z)};
           });
     } else {
-      motions_[i] = mean_motion(
+      extents_[i].motion = mean_motion(
           node.count(),
           [&](std::size_t child) { return extents_[node.first + child].mass; },
-          [&](std::size_t child) { return motions_[node.first + child]; });
+          [&](std::size_t child) { return extents_[node.first + child].motion; });
     }
   }
 }

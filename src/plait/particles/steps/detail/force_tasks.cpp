@@ -5,32 +5,25 @@ namespace plait::particles::detail {
 
 using task::Task;
 
-ForceTasks::ForceTasks(comm::Endpoint& endpoint,
-                       std::uint32_t workers,
-                       CellTable& table,
-                       const CellForces& forces,
-                       Field<std::uint8_t> bin,
-                       task::Graph& graph)
-    : endpoint_{endpoint},
-      workers_{workers},
-      table_{table},
+ForceTasks::ForceTasks(const Place& place, const CellForces& forces)
+    : place_{place},
       forces_{forces},
-      graph_{graph},
-      cells_{.sizes = table.own_sizes(),
-             .bin = bin,
+      cells_{.sizes = place.table.own_sizes(),
+             .bin = place.bin,
              .velocity = forces.velocity,
              .behind = [this](std::uint32_t cell) { return forces_.line.duration(now_ - forces_.drifted(cell)); }},
-      comms_{endpoint.claim_comms(static_cast<std::uint32_t>(forces.interactions.size()))},
-      begin_{graph.join("forces: begin")},
-      end_{graph.join("forces: end")} {
+      comms_{place.endpoint.claim_comms(static_cast<std::uint32_t>(forces.interactions.size()))},
+      begin_{place.graph.join("forces: begin")},
+      end_{place.graph.join("forces: end")} {
   for (std::uint32_t number = 0; number < forces_.interactions.size(); ++number) {
     add_interaction(*forces_.interactions[number], comms_[number]);
   }
 }
 
 void ForceTasks::add_interaction(Interaction& interaction, comm::CommId comm) {
-  const StepFrame frame{endpoint_, table_.own(), graph_, workers_, forces_.space, comm, last_waiting_, &cells_};
-  Task clear = graph_.task("clear sums", [this, &interaction] { this->clear(interaction); });
+  const StepFrame frame{
+      place_.endpoint, place_.table.own(), place_.graph, place_.workers, forces_.space, comm, last_waiting_, &cells_};
+  Task clear = place_.graph.task("clear sums", [this, &interaction] { this->clear(interaction); });
   Task built = begin_;
   for (const Task& task : interaction.add_building_tasks(frame, begin_)) {
     exchanging_.push_back(task);
@@ -50,17 +43,18 @@ void ForceTasks::add_interaction(Interaction& interaction, comm::CommId comm) {
 
 /// Clears runs of active particles: the others keep their forces.
 void ForceTasks::clear(Interaction& interaction) const {
-  const auto bins = std::as_const(table_.own())[cells_.bin];
+  CellTable& table = place_.table;
+  const auto bins = std::as_const(table.own())[cells_.bin];
   for (const std::uint32_t number : cells_.active) {
-    const std::size_t end = std::size_t{table_[number].first} + table_[number].count;
-    std::size_t first = table_[number].first;
+    const std::size_t end = std::size_t{table[number].first} + table[number].count;
+    std::size_t first = table[number].first;
     while (first < end) {
       std::size_t last = first;
       while (last < end && bins[last] <= cells_.longest) {
         ++last;
       }
       if (last > first) {
-        interaction.clear_results(table_.own(), first, last);
+        interaction.clear_results(table.own(), first, last);
       }
       first = last + 1;
     }

@@ -26,13 +26,16 @@ class ForceTasks {
     bool exchanges = true;                  ///< Equal on all ranks.
   };
 
-  /// Adds tasks to `graph`. Borrows all; addresses must not change. Collective.
-  ForceTasks(comm::Endpoint& endpoint,
-             std::uint32_t workers,
-             CellTable& table,
-             const CellForces& forces,
-             Field<std::uint8_t> bin,
-             task::Graph& graph);
+  struct Place {
+    comm::Endpoint& endpoint;
+    std::uint32_t workers;
+    CellTable& table;
+    Field<std::uint8_t> bin;
+    task::Graph& graph;
+  };
+
+  /// Adds tasks to the graph. Borrows all but the place. Collective.
+  ForceTasks(const Place& place, const CellForces& forces);
   ForceTasks(const ForceTasks&) = delete;
   ForceTasks& operator=(const ForceTasks&) = delete;
 
@@ -45,11 +48,8 @@ class ForceTasks {
   void add_interaction(Interaction& interaction, comm::CommId comm);
   void clear(Interaction& interaction) const;
 
-  comm::Endpoint& endpoint_;
-  std::uint32_t workers_;
-  CellTable& table_;
+  const Place place_;
   const CellForces& forces_;
-  task::Graph& graph_;
   CellFrame cells_;
   comm::ClaimedComms comms_;
   std::optional<task::Task> last_waiting_;
