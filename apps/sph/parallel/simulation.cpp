@@ -73,6 +73,13 @@ Simulation::Impl::Impl(plait::comm::Endpoint& messages,
       exchange_{messages, options_.space, store},
       ghosts_{store.make_like()},
       table_{store, ghosts_, options_.space.period()},
+      limiter_{table_,
+               {.bin = step_fields_.bin,
+                .bin_seen = step_fields_.bin_seen,
+                .reach = fields.smoothing,
+                .reach_factor = ratio(),
+                .kinds = {gas_kind},
+                .wake = [this](Particles::Index i, TimeBin bin, Ticks now) { wake(i, bin, now); }}},
       shortest_step_{std::max(options_.step_min, line_.duration(task::ticks_of(task::shortest_bin)))} {
   options_.space.check();
   for (std::uint32_t worker = 0; worker < scheduler.worker_count(); ++worker) {
