@@ -16,6 +16,7 @@
 #include "plait/particles/steps/cell_steps.hpp"
 #include "plait/particles/steps/conserved.hpp"
 #include "plait/particles/steps/leapfrog.hpp"
+#include "plait/particles/steps/step_limiter.hpp"
 #include "plait/particles/steps/step_record.hpp"
 #include "plait/particles/steps/system.hpp"
 #include "plait/particles/store/box.hpp"

@@ -12,6 +12,7 @@ namespace sph {
 namespace {
 
 namespace task = plait::task;
+using plait::particles::Parts;
 using plait::particles::Search;
 using plait::particles::ShortRangeOptions;
 
@@ -21,6 +22,9 @@ constexpr double reach_growth = 1.8;
 constexpr double cell_growth_max = 0.3;  ///< In units of the cell's reach.
 /// A block of sources is complete for smoothing lengths that grow by this factor.
 constexpr double block_growth = 1.05;
+/// Trees are built anew when their parts have grown by this factor.
+constexpr double tree_growth_max = 1.2;
+constexpr std::uint32_t tree_leaf_particles = 4;
 constexpr std::uint32_t first_tries_max = 40;
 constexpr float memory_of_costs = 0.5F;
 
@@ -73,13 +77,27 @@ Simulation::Impl::Impl(plait::comm::Endpoint& messages,
       exchange_{messages, options_.space, store},
       ghosts_{store.make_like()},
       table_{store, ghosts_, options_.space.period()},
+      limiter_{table_,
+               {.bin = step_fields_.bin,
+                .bin_seen = step_fields_.bin_seen,
+                .reach = fields.smoothing,
+                .reach_factor = ratio(),
+                .kinds = {gas_kind},
+                .wake = [this](Particles::Index i, TimeBin bin, Ticks now) { wake(i, bin, now); }}},
       shortest_step_{std::max(options_.step_min, line_.duration(task::ticks_of(task::shortest_bin)))} {
   options_.space.check();
   for (std::uint32_t worker = 0; worker < scheduler.worker_count(); ++worker) {
     workers_.push_back(std::make_unique<SphWorker>(density_search_, force_search_));
   }
   if (scheme_.gravity.constant != 0) {
-    gravity_ = std::make_unique<TreeGravity>(messages, scheduler, options_.space, scheme_.gravity);
+    gravity_ = plait::particles::make_long_range({.charge = fields.mass,
+                                                  .acceleration = fields.gravity,
+                                                  .potential = fields.potential,
+                                                  .theta = scheme_.gravity.theta,
+                                                  .softening = scheme_.gravity.softening,
+                                                  .coupling = scheme_.gravity.constant,
+                                                  .leaf_bodies_max = tree_leaf_particles,
+                                                  .velocity = fields.velocity_now});
   }
   std::ranges::fill(store_[step_fields_.bin], task::longest_bin.value());
   std::ranges::fill(store_[step_fields_.bin_seen], task::longest_bin.value());
@@ -95,26 +113,25 @@ void Simulation::Impl::start() {
   bool again = true;
   for (std::uint32_t tries = 0; again && tries < first_tries_max; ++tries) {
     make_cells();
-    again = steps_->step_all(now_, [this](Ticks) { return is_cramped_.exchange(false); }).is_any;
+    again = steps_->step_all(now_, [this](Ticks) { return is_cramped_.exchange(false); }, Parts::stages).is_any;
   }
   if (again) {
     throw plait::Error{plait::ErrorCode::bad_input,
                        "smoothing lengths do not converge: are they far too short? Give better guesses in the input"};
   }
-  update_gravity();
+  find_gravity();
   is_starting_ = false;
-  (void)steps_->step_all(now_, {});
+  (void)steps_->step_all(now_, {}, Parts::stages);
   if (options_.steps == Steps::equal) {
     take_equal_steps();
   }
   next_ = steps_->begin(now_);
 }
 
-void Simulation::Impl::update_gravity() {
+/// Sums gravity on all particles.
+void Simulation::Impl::find_gravity() {
   if (gravity_ != nullptr) {
-    const auto bins = std::as_const(store_)[step_fields_.bin];
-    const std::uint8_t longest = is_starting_ ? task::longest_bin.value() : task::longest_active(now_).value();
-    gravity_->update(store_, fields_, [&](std::size_t i) { return bins[i] <= longest; });
+    (void)steps_->step_all(now_, {}, Parts::forces);
   }
 }
 
@@ -141,13 +158,18 @@ void Simulation::Impl::make_cells() {
     }
     cells_.push_back({table_[cell], now_, std::sqrt(speed2)});
   }
-  steps_ = std::make_unique<plait::particles::CellSteps>(
-      messages_,
-      scheduler_,
-      table_,
-      halo_,
-      plait::particles::CellStepsOptions{
-          .bin = step_fields_.bin, .reach = fields_.smoothing, .reach_factor = ratio(), .stages = stages()});
+  plait::particles::CellStepsOptions options{
+      .bin = step_fields_.bin, .reach = fields_.smoothing, .reach_factor = ratio(), .stages = stages(), .forces = {}};
+  if (gravity_ != nullptr) {
+    options.forces = {.interactions = {gravity_.get()},
+                      .space = options_.space,
+                      .line = line_,
+                      .velocity = fields_.velocity,
+                      .drifted = [this](std::uint32_t cell) { return cells_[cell].drifted; },
+                      .after = "drift",
+                      .before = "end steps"};
+  }
+  steps_ = std::make_unique<plait::particles::CellSteps>(messages_, scheduler_, table_, halo_, std::move(options));
   wants_cells_ = false;
 }
 
@@ -179,7 +201,9 @@ void Simulation::Impl::divide() {
     position = options_.space.wrap(position);
   }
   std::vector<Particles::Index> order;
-  const plait::particles::CellSizes sizes = plait::particles::divide_into_cells(store_, options_.cells, order);
+  plait::particles::CellOptions cells = options_.cells;
+  cells.ordered_particles_max = gravity_ != nullptr ? tree_leaf_particles : 0;
+  const plait::particles::CellSizes sizes = plait::particles::divide_into_cells(store_, cells, order);
   store_.reorder(order);
   table_.assign(sizes);
   for (std::uint32_t cell = 0; cell < table_.own_count(); ++cell) {
@@ -225,8 +249,11 @@ bool Simulation::Impl::must_make_cells(Ticks next) const {
 void Simulation::Impl::synchronise() {
   drift_all();
   if (gravity_ != nullptr) {
-    // Their gravity stays: it belongs to the step that goes on.
-    gravity_->update(store_, fields_, [](std::size_t) { return true; }, TreeGravity::Results::potential);
+    // Their gravity remains: it belongs to the steps that they have begun.
+    const std::span<Vector> gravity = store_[fields_.gravity];
+    gravity_before_.assign(gravity.begin(), gravity.end());
+    find_gravity();
+    std::ranges::copy(gravity_before_, store_[fields_.gravity].begin());
   }
 }
 
@@ -239,11 +266,10 @@ StepReport Simulation::Impl::step() {
     report.made_cells = true;
   }
   now_ = std::min(next_, plait::line_ticks);
-  if (gravity_ != nullptr) {
-    drift_all();
-    update_gravity();
-  }
-  const auto ask = [this](Ticks next) { return is_cramped_.exchange(false) || must_make_cells(next); };
+  const auto ask = [this](Ticks next) {
+    return is_cramped_.exchange(false) || must_make_cells(next) ||
+           (gravity_ != nullptr && gravity_->growth() > tree_growth_max);
+  };
   plait::particles::StepCount count = steps_->step(now_, ask);
   if (options_.steps == Steps::equal && !is_over()) {
     take_equal_steps();

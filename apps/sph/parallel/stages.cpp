@@ -240,8 +240,8 @@ void Simulation::Impl::begin_steps(const CellWork& work) {
   if (is_starting_ || options_.steps == Steps::equal) {
     return;  // equal steps begin when all ranks know the shortest
   }
-  limit(work);
   SphWorker& worker = worker_of(work);
+  limiter_.limit(work.cell, work.now, worker.limiter);
   find_active(work, worker, ~0ULL);
   const Gas all = gas();
   const auto bins = store_[step_fields_.bin];
@@ -251,6 +251,18 @@ void Simulation::Impl::begin_steps(const CellWork& work) {
       kick(all, i, scheme_, line_.duration(task::ticks_of(TimeBin{bins[i]})) / 2);
     }
   }
+}
+
+/// Shortens the step of a particle, and corrects the kick by half of the longer step.
+void Simulation::Impl::wake(Particles::Index i, TimeBin bin, Ticks now) {
+  std::uint8_t& its = store_[step_fields_.bin][i];
+  const Ticks begin = store_[step_fields_.begin][i];
+  if (begin != now) {
+    const double was = line_.duration(task::next_active(TimeBin{its}, now) - begin);
+    const double is = line_.duration(task::next_active(bin, now) - begin);
+    kick(gas(), i, scheme_, (is - was) / 2);
+  }
+  its = bin.value();
 }
 
 }  // namespace sph

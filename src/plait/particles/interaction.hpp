@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "plait/comm/endpoint.hpp"
+#include "plait/particles/store/cell_sizes.hpp"
 #include "plait/particles/store/particles.hpp"
 #include "plait/particles/store/space.hpp"
 #include "plait/particles/times.hpp"
@@ -16,6 +19,17 @@
 namespace plait::particles {
 
 class Tree;
+
+/// The cells of particles with individual time steps, and the present step. Its owner changes it between steps.
+struct CellFrame {
+  CellSizes sizes;  ///< Interactions keep the particles in the order of these cells.
+  Field<std::uint8_t> bin;
+  Field<Vector> velocity;                            ///< By which positions drift.
+  std::function<double(std::uint32_t cell)> behind;  ///< The time since the positions of a cell.
+  double now = 0;
+  std::uint8_t longest = 255;                  ///< The longest bin of active particles, on which forces act.
+  std::span<const std::uint32_t> active = {};  ///< Cells with active particles; their positions are present.
+};
 
 /// The particles and the step's graph, which the interactions of a system share.
 struct StepFrame {
@@ -28,6 +42,9 @@ struct StepFrame {
   /// The last task that occupies a worker while it waits for other ranks. Such tasks run one after the other, in the
   /// same order on all ranks: a new one waits for this one and replaces it.
   std::optional<task::Task>& last_waiting;
+  /// Null if all particles take equal steps. Then `add_building_tasks` adds tasks for steps in which ranks exchange
+  /// what they know of each other, `add_refreshing_tasks` for steps in which each predicts it.
+  const CellFrame* cells = nullptr;
 };
 
 /// The interface of long-range, short-range and a program's own interactions: sums over particles that a system
@@ -43,7 +60,8 @@ class Interaction {
   virtual ~Interaction() = default;
 
   /// Adds the tasks that reorder particles, such as a tree build, for steps in which particles may have changed ranks.
-  /// The first must wait for `after`, each other for the one before it; there may be none. Called first, once.
+  /// The first must wait for `after`, each other for the one before it; there may be none. Called first, once for each
+  /// graph.
   virtual std::vector<task::Task> add_building_tasks(const StepFrame& frame, task::Task after) = 0;
   /// The same for steps in which particles keep their places and only their fields have changed.
   virtual std::vector<task::Task> add_refreshing_tasks(const StepFrame& frame, task::Task after) = 0;
@@ -53,6 +71,9 @@ class Interaction {
   virtual void clear_results(Particles& store, std::size_t first, std::size_t last) = 0;
   /// Adds the cost of its tasks since the last call to `times`.
   virtual void take_times(StepTimes& times) = 0;
+  /// How much larger the parts of its search structure are than when it was built, by which a driver decides to build
+  /// it anew; 1 if it has none.
+  [[nodiscard]] virtual double growth() const noexcept { return 1; }
   /// The tree whose batches are the cells of later short-range interactions; null if it has none.
   [[nodiscard]] virtual const Tree* tree() const noexcept { return nullptr; }
 };

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/particles/neighbours/cells.hpp"
+
 #include "particles/samples.hpp"
 
 namespace plait::particles::let_test {
@@ -81,6 +83,53 @@ TEST(Let, has_of_the_whole_tree_all_that_is_near_and_of_the_rest_the_moments) {
     ASSERT_EQ(view.sources[i].position, sample.store.positions()[static_cast<std::size_t>(place)]);
   }
   EXPECT_EQ(near_here, near);
+}
+
+TEST(Let, drifts_as_its_bodies_do) {
+  Sample sample;
+  const auto velocity = sample.velocity;
+  test::add_sphere(sample, 2'000);
+  for (std::size_t i = 0; i < sample.store.size(); ++i) {
+    sample.store[velocity][i] = {0.05 * static_cast<double>(i % 3), -0.5, 0.01 * static_cast<double>(i % 11)};
+  }
+  std::vector<Particles::Index> order;
+  const CellSizes sizes = divide_into_cells(sample.store, {16, 64, 512, 4}, order);
+  sample.store.reorder(order);
+  Tree tree;
+  tree.assign(sample.store, {.charge = sample.mass, .travels = {velocity}, .velocity = velocity}, sizes);
+  tree.refresh();
+  tree.find_motions();
+  Box corner;
+  corner.include(Vector{0.9, 0, 0});
+  corner.include(Vector{0.95, 0.05, 0.05});
+  RankBoundary receiver;
+  receiver.root = tree.nodes()[0];
+  receiver.body_count = receiver.box_count = 1;
+  receiver.box_table[0] = SmallBox{corner};
+  LetPlan plan;
+  plan.choose(tree, receiver);
+  Bytes let;
+  plan.write(tree, let);
+  const std::vector<AnyField> travels{velocity};
+  const TreeView drifted = open_let(let, travels).value();
+  constexpr double duration = 0.2;
+  drift_let(let, drifted, 0, duration);
+  for (std::size_t i = 0; i < sample.store.size(); ++i) {
+    sample.store.positions()[i] += duration * sample.store[velocity][i];
+  }
+  tree.refresh();
+  Bytes later;
+  plan.write(tree, later);
+  const TreeView exact = open_let(later, travels).value();
+  ASSERT_EQ(drifted.nodes.size(), exact.nodes.size());
+  for (std::size_t i = 0; i < exact.nodes.size(); ++i) {
+    ASSERT_LT(length(drifted.nodes[i].center - exact.nodes[i].center), 1e-6);
+    ASSERT_GE(drifted.nodes[i].radius, exact.nodes[i].radius - 1e-5F) << "the sphere contains all bodies";
+  }
+  ASSERT_EQ(drifted.sources.size(), exact.sources.size());
+  for (std::size_t i = 0; i < exact.sources.size(); ++i) {
+    ASSERT_LT(length(drifted.sources[i].position - exact.sources[i].position), 1e-12);
+  }
 }
 
 TEST(Let, written_again_after_a_refresh_has_the_same_shape_and_the_new_places) {

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "plait/particles/neighbours/cells.hpp"
 
 #include "particles/samples.hpp"
 
@@ -144,6 +147,71 @@ TEST(Tree, of_particles_at_one_place_ends) {
   std::ranges::fill(sample.store.positions(), Vector{0.25, 0, 0});
   tree.build(sample.store, {.charge = sample.mass});
   EXPECT_EQ(tree.nodes().size(), 1U);
+}
+
+/// Puts the particles in the order of cells, with the tree's leaves within.
+CellSizes divide(Sample& sample) {
+  std::vector<Particles::Index> order;
+  const CellSizes sizes = divide_into_cells(
+      sample.store,
+      {.leaf_particles_max = 16, .group_particles_max = 32, .cell_particles_max = 128, .ordered_particles_max = 4},
+      order);
+  sample.store.reorder(order);
+  return sizes;
+}
+
+void refresh(Tree& tree, const Drift& drift) {
+  for (auto batch = static_cast<std::uint32_t>(tree.batches().size()); batch-- > 0;) {
+    tree.refresh_batch(batch, drift);
+  }
+  tree.refresh_top();
+}
+
+TEST(Tree, over_cells_is_sound_for_any_number_of_bodies) {
+  Tree tree;  // reused
+  for (const std::uint32_t n : {0U, 1U, 2U, 17U, 65U, 20000U, 300U}) {
+    Sample sample;
+    test::add_sphere(sample, n);
+    const CellSizes sizes = divide(sample);
+    tree.assign(sample.store, {.charge = sample.mass, .leaf_bodies_max = 4}, sizes);
+    refresh(tree, {});
+    expect_sound(tree, n);
+    EXPECT_EQ(tree.batches().size(), sizes.cells.size());
+    EXPECT_EQ(tree.groups().size(), sizes.groups.size());
+    for (const Node& node : tree.nodes()) {
+      ASSERT_LE(node.kind() == NodeKind::leaf ? node.count() : 0U, 4U);
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      ASSERT_EQ(tree.sources()[i].position, sample.store.positions()[i]) << "bodies keep their order";
+    }
+  }
+}
+
+TEST(Tree, over_cells_predicts_bodies_that_have_not_drifted) {
+  Sample sample;
+  const auto velocity = sample.velocity;
+  test::add_sphere(sample, 1'000);
+  for (std::size_t i = 0; i < sample.store.size(); ++i) {
+    sample.store[velocity][i] = {0.1 * static_cast<double>(i % 7), 1, -0.3};
+  }
+  const CellSizes sizes = divide(sample);
+  Tree predicted;
+  predicted.assign(sample.store, {.charge = sample.mass}, sizes);
+  refresh(predicted, {velocity, 0.25});
+  for (std::size_t i = 0; i < sample.store.size(); ++i) {
+    sample.store.positions()[i] += 0.25 * sample.store[velocity][i];
+  }
+  Tree present;
+  present.assign(sample.store, {.charge = sample.mass}, sizes);
+  refresh(present, {});
+  ASSERT_EQ(predicted.nodes().size(), present.nodes().size());
+  for (std::size_t i = 0; i < present.nodes().size(); ++i) {
+    ASSERT_EQ(predicted.nodes()[i].center, present.nodes()[i].center);
+    ASSERT_EQ(predicted.nodes()[i].opening2, present.nodes()[i].opening2);
+  }
+  for (std::size_t i = 0; i < present.groups().size(); ++i) {
+    ASSERT_TRUE(predicted.groups()[i].box.contains(present.groups()[i].box));
+  }
 }
 
 }  // namespace

@@ -5,9 +5,11 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "plait/particles/neighbours/cells.hpp"
 #include "plait/particles/trees/let.hpp"
 #include "plait/particles/trees/tuning.hpp"
 
@@ -50,6 +52,43 @@ TEST(Walk, quadrupoles_are_within_1e_3_of_the_direct_sum) {
 
 TEST(Walk, without_cells_gives_the_direct_sum) {
   EXPECT_LT(error_of({.theta = 0}, {.softening = 0.01}), 1e-12);
+}
+
+TEST(Walk, over_cells_acts_on_short_time_bins_only) {
+  for (const std::uint8_t longest : {std::uint8_t{7}, std::uint8_t{40}}) {
+    Sample sample;
+    const auto bin = sample.store.add_field<std::uint8_t>("bin");
+    test::add_sphere(sample, 3'000);
+    for (std::size_t i = 0; i < sample.store.size(); ++i) {
+      sample.store[bin][i] = i % 50 == 0 ? 7 : 40;
+    }
+    std::vector<Particles::Index> order;
+    const CellSizes sizes = divide_into_cells(sample.store, {16, 64, 512, 4}, order);
+    sample.store.reorder(order);
+    Tree tree;
+    tree.assign(sample.store, {.charge = sample.mass, .leaf_bodies_max = 4}, sizes);
+    tree.refresh();
+    const std::vector<Vector> expected = test::direct_accelerations(sample, 0.01);
+    WalkSpace space;
+    const TreeView view = tree.view();
+    walk({view},
+         {sample.store, tree, {}, sample.acceleration, sample.potential, BinLimit{bin, longest}},
+         tree.batches(),
+         {.softening = 0.01},
+         space);
+    std::vector<Vector> found;
+    std::vector<Vector> expected_of_found;
+    for (std::size_t i = 0; i < sample.store.size(); ++i) {
+      if (sample.store[bin][i] <= longest) {
+        found.push_back(sample.store[sample.acceleration][i]);
+        expected_of_found.push_back(expected[i]);
+      } else {
+        ASSERT_EQ(sample.store[sample.acceleration][i], Vector{});
+      }
+    }
+    EXPECT_EQ(found.size(), longest == 7 ? 60U : 3'000U);
+    EXPECT_LT(test::rms_error(found, expected_of_found), 1e-3);
+  }
 }
 
 TEST(Walk, kinds_choose_who_pulls_and_who_is_pulled) {

@@ -153,6 +153,101 @@ TEST(Simulation, is_the_same_on_any_number_of_ranks_and_workers) {
   EXPECT_EQ(difference(one, workers), 0) << "nothing depends on threads";
 }
 
+/// A cold ball of gas and stars, denser in the middle, which falls together.
+void add_cold_ball(Particles& store, const GasFields& fields, std::uint32_t rank, std::uint32_t ranks) {
+  std::mt19937_64 random{5};
+  std::uniform_real_distribution<double> coordinate{-1, 1};
+  constexpr std::uint64_t count = 1500;
+  for (std::uint64_t id = 0; id < count; ++id) {
+    Vector at;
+    do {
+      at = {coordinate(random), coordinate(random), coordinate(random)};
+    } while (dot(at, at) > 1 || dot(at, at) == 0);
+    at = std::sqrt(length(at)) * at;
+    if (id % ranks != rank) {
+      continue;
+    }
+    const std::size_t i = store.add(1);
+    store.positions()[i] = at;
+    store.ids()[i] = id;
+    store[Particles::kind][i] = id % 3 == 0 ? dark_kind : gas_kind;
+    store[fields.mass][i] = 1.0 / count;
+    store[fields.smoothing][i] = 0.2F;
+    store[fields.energy][i] = 0.05F;
+  }
+}
+
+struct Ball {
+  std::map<std::uint64_t, Vector> positions;
+  double first_energy = 0;
+  double last_energy = 0;
+  double updated_share = 0;  ///< Of all particles, in the mean step.
+};
+
+double energy_of(const Particles& store, const GasFields& fields) {
+  double sum = 0;
+  for (std::size_t i = 0; i < store.size(); ++i) {
+    const Vector& v = store[fields.velocity_now][i];
+    const bool is_gas = store[Particles::kind][i] == gas_kind;
+    sum += store[fields.mass][i] * (dot(v, v) / 2 + store[fields.potential][i] / 2 +
+                                    (is_gas ? static_cast<double>(store[fields.energy_now][i]) : 0));
+  }
+  return sum;
+}
+
+Ball collapse(std::uint32_t ranks, Steps steps) {
+  Ball ball;
+  std::mutex mutex;
+  run_on_ranks({.ranks = ranks}, {.worker_count = 1}, [&](LocalRank& rank) {
+    Particles store;
+    const GasFields fields{store};
+    add_cold_ball(store, fields, rank.self().value(), ranks);
+    SimulationOptions options;
+    options.steps = steps;
+    options.end = 0.8;
+    options.scheme.gravity = {.constant = 1, .softening = 0.02, .step_max = 0.05};
+    options.cells = {.leaf_particles_max = 8, .group_particles_max = 32, .cell_particles_max = 64};
+    options.step_max = 0.05;
+    Simulation simulation{rank.messages(), rank.scheduler(), store, fields, options};
+    simulation.synchronise();
+    const double first = energy_of(store, fields);
+    double updated = 0;
+    double count = 0;
+    while (!simulation.is_over()) {
+      updated += static_cast<double>(simulation.step().updated);
+      ++count;
+    }
+    simulation.synchronise();
+    const std::scoped_lock lock{mutex};
+    ball.first_energy += first;
+    ball.last_energy += energy_of(store, fields);
+    ball.updated_share = updated / count / 1500;
+    for (std::size_t i = 0; i < store.size(); ++i) {
+      ball.positions[store.ids()[i]] = store.positions()[i];
+    }
+  });
+  return ball;
+}
+
+TEST(Simulation, keeps_energy_in_a_collapse_whose_active_particles_alone_are_pulled) {
+  const Ball equal = collapse(1, Steps::equal);
+  EXPECT_EQ(equal.updated_share, 1);
+  const double scale = std::abs(equal.first_energy);
+  for (const std::uint32_t ranks : {1U, 2U, 3U}) {
+    const Ball own = collapse(ranks, Steps::individual);
+    ASSERT_EQ(own.positions.size(), 1500U);
+    EXPECT_LT(own.updated_share, 0.9) << ranks;
+    EXPECT_NEAR(own.first_energy, equal.first_energy, 1e-4 * scale) << ranks;
+    EXPECT_NEAR(own.last_energy, own.first_energy, 3e-3 * scale) << ranks;
+    double sum = 0;
+    for (const auto& [id, position] : own.positions) {
+      const Vector d = position - equal.positions.at(id);
+      sum += dot(d, d);
+    }
+    EXPECT_LT(std::sqrt(sum / 1500), 2e-3) << ranks << " ranks: the same within the error of the method";
+  }
+}
+
 /// What the limiter has done so far, and whether any active particle has a neighbour with too long steps.
 class LimitCheck {
  public:

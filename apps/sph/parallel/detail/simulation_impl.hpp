@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The implementation of `Simulation`. simulation.cpp starts and steps it; stages.cpp and limiter.cpp process one cell.
+// The implementation of `Simulation`. simulation.cpp starts and steps it; stages.cpp processes one cell.
 
 #include <atomic>
 #include <cstdint>
@@ -11,7 +11,6 @@
 #include "plait/particles.hpp"
 #include "plait/plait.hpp"
 
-#include "sph/parallel/detail/tree_gravity.hpp"
 #include "sph/parallel/simulation.hpp"
 #include "sph/particle_work.hpp"
 
@@ -34,15 +33,6 @@ struct StepFields {
   Field<Ticks> begin = store.add_field<Ticks>("begin of step");  ///< Of its step.
 };
 
-/// Particles of a leaf whose new steps are short; box, support and bin are of these only.
-struct Hurried {
-  const Particles* store = nullptr;
-  const plait::particles::Leaf* leaf = nullptr;
-  plait::particles::Box box;
-  float support = 0;     ///< The largest.
-  std::uint8_t bin = 0;  ///< The shortest.
-};
-
 /// A worker's memory for its blocks, reused.
 struct SphWorker {
   SphWorker(const plait::particles::ShortRangeOptions& density, const plait::particles::ShortRangeOptions& force)
@@ -59,8 +49,7 @@ struct SphWorker {
   std::vector<DensitySums> density_sums;
   std::vector<ForceTarget> force_targets;
   std::vector<ForceSums> force_sums;
-  std::vector<Hurried> hurried;               ///< Near to a cell,
-  std::vector<const Hurried*> hurried_close;  ///< and to one of its leaves.
+  plait::particles::StepLimiter::Buffers limiter;
   std::vector<float> masses;
   std::uint64_t sums = 0;
 };
@@ -93,7 +82,7 @@ class Simulation::Impl {
   void make_cells();
   void divide();
   void distribute();
-  void update_gravity();
+  void find_gravity();
   void take_equal_steps();
   void drift_all();
   [[nodiscard]] std::vector<CellStage> stages();
@@ -111,10 +100,6 @@ class Simulation::Impl {
   void find_block_density(const Block& block, SphWorker& worker, std::uint32_t cell, std::size_t first);
   void sum_block_forces(const Block& block, SphWorker& worker);
   [[nodiscard]] DensitySources density_sources(const Block& block, SphWorker& worker) const;
-  void limit(const CellWork& work);
-  void limit_leaf(const plait::particles::Leaf& leaf, const CellWork& work);
-  void find_hurried(const CellWork& work, std::vector<Hurried>& all) const;
-  [[nodiscard]] std::uint8_t shortest_near(Particles::Index i, const Hurried& hurried, std::uint8_t longest) const;
   void wake(Particles::Index i, TimeBin bin, Ticks now);
   /// The active particles of a cell, into the worker's `targets`.
   void find_active(const CellWork& work, SphWorker& worker, std::uint64_t kinds) const;
@@ -137,11 +122,13 @@ class Simulation::Impl {
   plait::particles::Decomposition decomposition_;
   plait::particles::Domain domain_;
   plait::particles::ParticleExchange exchange_;
-  std::unique_ptr<TreeGravity> gravity_;  ///< Null without gravity.
+  std::unique_ptr<plait::particles::LongRange> gravity_;  ///< Null without gravity.
   Particles ghosts_;
   plait::particles::CellTable table_;
+  plait::particles::StepLimiter limiter_;
   plait::particles::Halo halo_;
   std::vector<CellState> cells_;
+  std::vector<Vector> gravity_before_;  ///< During `synchronise`.
   std::unique_ptr<plait::particles::CellSteps> steps_;
   std::vector<std::unique_ptr<SphWorker>> workers_;
   double shortest_step_ = 0;

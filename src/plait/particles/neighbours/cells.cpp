@@ -23,7 +23,7 @@ class Divider {
  public:
   Divider(const CellOptions& options, CellSizes& sizes) : options_{options}, sizes_{sizes} {}
 
-  enum class Within : std::uint8_t { none, cell, group };
+  enum class Within : std::uint8_t { none, cell, group, leaf };
 
   void divide(std::span<Item> items, Within within) {
     const auto count = static_cast<std::uint32_t>(items.size());
@@ -39,6 +39,9 @@ class Divider {
     if (within == Within::group && count <= options_.leaf_particles_max) {
       ++sizes_.groups.back();
       sizes_.leaves.push_back(static_cast<std::uint16_t>(count));
+      within = Within::leaf;
+    }
+    if (within == Within::leaf && (options_.ordered_particles_max == 0 || count <= options_.ordered_particles_max)) {
       return;
     }
     const std::size_t half = half_of(count);
@@ -187,6 +190,20 @@ void CellTable::assign(const CellSizes& sizes) {
   neighbours_.clear();
   first_near_ghost_.assign(1, 0);
   near_ghosts_.clear();
+}
+
+CellSizes CellTable::own_sizes() const {
+  CellSizes sizes;
+  for (const Cell& cell : std::span{cells_}.first(own_count_)) {
+    sizes.cells.push_back(static_cast<std::uint16_t>(cell.group_count));
+    for (const CellGroup& group : groups_of(cell)) {
+      sizes.groups.push_back(static_cast<std::uint16_t>(group.leaf_count));
+      for (const Leaf& leaf : leaves_of(group)) {
+        sizes.leaves.push_back(static_cast<std::uint16_t>(leaf.count));
+      }
+    }
+  }
+  return sizes;
 }
 
 void CellTable::add_ghosts(const CellSizes& sizes) {

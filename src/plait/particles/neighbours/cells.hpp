@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plait/particles/store/box.hpp"
+#include "plait/particles/store/cell_sizes.hpp"
 #include "plait/particles/store/particles.hpp"
 
 namespace plait::particles {
@@ -39,13 +40,9 @@ struct CellOptions {
   std::uint32_t leaf_particles_max = 16;
   std::uint32_t group_particles_max = 64;
   std::uint32_t cell_particles_max = 512;
-};
-
-/// The sizes of the parts of particles [0, n) of a store, which other ranks receive.
-struct CellSizes {
-  std::vector<std::uint16_t> leaves;  ///< Particles of each.
-  std::vector<std::uint16_t> groups;  ///< Leaves of each.
-  std::vector<std::uint16_t> cells;   ///< Groups of each.
+  /// Down to this number, the particles of a leaf are in the order of further bisections, by which a tree divides
+  /// leaves (`Tree::assign`). 0: their order in a leaf is undefined.
+  std::uint32_t ordered_particles_max = 0;
 };
 
 /// Divides particles into cells by recursive bisection across the longest edge. `order[i]` becomes the present place of
@@ -74,6 +71,9 @@ class CellTable {
   /// Lists, for each own cell, the cells within `max(reach, its reach) * growth + skin`.
   /// Cost: O(cells log cells).
   void find_neighbours(double growth, double skin);
+
+  /// The sizes of the parts of the own particles. Cost: O(leaves).
+  [[nodiscard]] CellSizes own_sizes() const;
 
   [[nodiscard]] std::uint32_t own_count() const noexcept { return own_count_; }
   [[nodiscard]] std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(cells_.size()); }

@@ -10,6 +10,7 @@
 #include "plait/base/error.hpp"
 #include "plait/comm/collectives/group.hpp"
 #include "plait/comm/collectives/reduce.hpp"
+#include "plait/particles/steps/detail/force_tasks.hpp"
 
 namespace plait::particles {
 namespace {
@@ -24,6 +25,7 @@ struct Found {
   std::uint64_t next = task::line_ticks;
   std::uint64_t is_any = 0;
   std::uint64_t active_particles = 0;
+  std::uint64_t particles = 0;
 };
 
 /// A set of numbers, cleared in constant time.
@@ -107,6 +109,9 @@ struct CellSteps::Impl {
         add_sends(stage, halo);
         add_receives(stage, halo);
       }
+    }
+    if (options.forces) {
+      add_forces(its_endpoint);
     }
     graph.prepare();
   }
@@ -260,6 +265,27 @@ struct CellSteps::Impl {
     }
   }
 
+  void add_forces(comm::Endpoint& endpoint) {
+    forces.emplace(detail::ForceTasks::Place{endpoint, scheduler.worker_count(), table, options.bin, graph},
+                   *options.forces);
+    Task begin = forces->begin();
+    const std::size_t after = stage_of(options.forces->after);
+    const std::size_t before = stage_of(options.forces->before);
+    expect(after < before, "forces are between two stages");
+    for (std::uint32_t cell = 0; cell < table.own_count(); ++cell) {
+      begin.after(work(after, cell));
+      work(before, cell).after(forces->end());
+    }
+  }
+
+  [[nodiscard]] std::size_t stage_of(const std::string& name) const {
+    const auto found = std::ranges::find(options.stages, name, &CellStage::name);
+    if (found == options.stages.end()) {
+      throw Error{ErrorCode::bad_argument, fmt::format("forces refer to a stage `{}`, which does not exist", name)};
+    }
+    return static_cast<std::size_t>(found - options.stages.begin());
+  }
+
   // ---- a step ----
 
   void find_active() {
@@ -317,12 +343,30 @@ struct CellSteps::Impl {
     }
     packed.clear();
     tasks.clear();
+    if (forces && parts != Parts::stages) {
+      activate_forces();
+    }
+    if (parts == Parts::forces) {
+      return;
+    }
     for (std::size_t stage = 0; stage < stage_count(); ++stage) {
       for (const std::uint32_t cell : options.stages[stage].who == Who::active ? active_own : near) {
         tasks.push_back(work(stage, cell));
       }
       activate_messages(stage);
     }
+  }
+
+  void activate_forces() {
+    const std::uint8_t longest = is_everything ? task::longest_bin.value() : task::longest_active(now).value();
+    const bool exchanges =
+        is_everything || !has_exchanged ||
+        static_cast<double>(updated) >= options.forces->exchange_fraction * static_cast<double>(particles);
+    if (exchanges) {
+      updated = 0;
+      has_exchanged = true;
+    }
+    forces->activate({now, longest, active_own, exchanges}, tasks);
   }
 
   void activate_messages(std::size_t stage) {
@@ -393,10 +437,14 @@ struct CellSteps::Impl {
 
   [[nodiscard]] Found find_together(Found mine) {
     const auto combine = [](const Found& left, const Found& right) {
-      return Found{
-          std::min(left.next, right.next), left.is_any | right.is_any, left.active_particles + right.active_particles};
+      return Found{std::min(left.next, right.next),
+                   left.is_any | right.is_any,
+                   left.active_particles + right.active_particles,
+                   left.particles + right.particles};
     };
+    mine.particles = table.own().size();
     comm::all_reduce(all, std::span{&mine, 1}, combine).wait();
+    particles = mine.particles;
     return mine;
   }
 
@@ -424,6 +472,7 @@ struct CellSteps::Impl {
     count.next = found.next;
     count.is_any = found.is_any != 0;
     count.active_particles = found.active_particles;
+    updated += found.active_particles;
     return count;
   }
 
@@ -435,6 +484,7 @@ struct CellSteps::Impl {
   comm::Group all;
 
   task::Graph graph;
+  std::optional<detail::ForceTasks> forces;
   std::vector<Task> works;         ///< By stage, then own cell.
   std::vector<Messages> messages;  ///< By stage.
   std::vector<Lent> lent;
@@ -443,6 +493,10 @@ struct CellSteps::Impl {
 
   Ticks now = 0;
   bool is_everything = false;
+  Parts parts = Parts::all;
+  std::uint64_t particles = 0;  ///< Of all ranks.
+  std::uint64_t updated = 0;    ///< Of all ranks, since the last exchange for forces.
+  bool has_exchanged = false;
   std::vector<std::uint32_t> active_own, active_ghosts;
   std::vector<std::uint32_t> near;        ///< Own cells that are active, or near to active ones.
   std::vector<std::uint32_t> lent_now;    ///< Indices in `lent` of the cells that active ghosts read.
@@ -474,11 +528,13 @@ Ticks CellSteps::begin(Ticks now) {
 StepCount CellSteps::step(Ticks now, const Ask& ask) {
   impl_->now = now;
   impl_->is_everything = false;
+  impl_->parts = Parts::all;
   return impl_->run(ask);
 }
 
-StepCount CellSteps::step_all(Ticks now, const Ask& ask) {
+StepCount CellSteps::step_all(Ticks now, const Ask& ask, Parts parts) {
   impl_->now = now;
+  impl_->parts = parts;
   impl_->is_everything = true;
   return impl_->run(ask);
 }

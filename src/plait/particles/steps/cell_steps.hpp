@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "plait/comm/endpoint.hpp"
 #include "plait/particles/neighbours/cells.hpp"
 #include "plait/particles/neighbours/halo.hpp"
+#include "plait/particles/steps/cell_forces.hpp"
 #include "plait/particles/store/particles.hpp"
 #include "plait/task/boundary_bins.hpp"
 #include "plait/task/graph.hpp"
@@ -68,7 +70,11 @@ struct CellStepsOptions {
   Field<float> reach;
   double reach_factor = 1;
   std::vector<CellStage> stages;
+  std::optional<CellForces> forces;
 };
+
+/// The parts of a step for all particles.
+enum class Parts : std::uint8_t { all, stages, forces };
 
 /// Steps of particles with individual time steps. The task graph is built once; each step activates the stages of
 /// active cells, and the messages for ghosts that are read.
@@ -91,8 +97,9 @@ class CellSteps {
   task::Ticks begin(task::Ticks now);
   /// Runs the step at `now`, the time that was returned as next. `ask` may be empty. Throws: as `task::Scheduler::run`.
   StepCount step(task::Ticks now, const Ask& ask);
-  /// Runs all stages on all cells, and leaves bins unchanged: for the start of a run, and for global time steps.
-  StepCount step_all(task::Ticks now, const Ask& ask);
+  /// Runs all stages on all cells and sums forces on all particles, or one of both, and leaves bins unchanged: for the
+  /// start of a run, and for global time steps. Ranks exchange what forces need.
+  StepCount step_all(task::Ticks now, const Ask& ask, Parts parts = Parts::all);
 
  private:
   struct Impl;

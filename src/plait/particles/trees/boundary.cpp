@@ -75,6 +75,7 @@ RankSummary summary_of(const Tree& tree) {
     summary.root.set_content(NodeKind::sealed, 0, 0);
     summary.box = SmallBox{tree.extents()[0].box};
     summary.body_count = tree.extents()[0].body_count;
+    summary.motion = tree.extents()[0].motion;
   }
   return summary;
 }

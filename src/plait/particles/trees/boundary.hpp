@@ -43,7 +43,8 @@ struct RankSummary {
   Node root;  ///< Sealed; undefined if there are no particles.
   SmallBox box;
   std::uint32_t body_count = 0;
-  std::uint32_t unused[9] = {};
+  NodeMotion motion;  ///< Zero unless the tree has motions.
+  std::uint32_t unused[5] = {};
 
   [[nodiscard]] bool is_empty() const { return body_count == 0; }
 };

@@ -105,7 +105,9 @@ void LetPlan::write(const Tree& tree, Bytes& buffer) const {
   header.node_count = static_cast<std::uint32_t>(nodes_.size());
   header.source_count = static_cast<std::uint32_t>(source_count_);
   header.column_count = static_cast<std::uint32_t>(travels.size());
-  std::size_t size = sizeof header + nodes_.size() * sizeof(Node) + source_count_ * sizeof(Source);
+  header.motion_count = tree.options().velocity ? header.node_count : 0;
+  std::size_t size = sizeof header + nodes_.size() * sizeof(Node) + header.motion_count * sizeof(NodeMotion) +
+                     source_count_ * sizeof(Source);
   for (const AnyField& field : travels) {
     header.row_bytes += field.bytes;
     size += padded(source_count_ * field.bytes);
@@ -124,6 +126,9 @@ void LetPlan::write(const Tree& tree, Bytes& buffer) const {
     node.first = nodes_[i].first;
     node.count_and_kind = nodes_[i].count_and_kind;
     put(&node, sizeof node);
+  }
+  for (std::uint32_t i = 0; i < header.motion_count; ++i) {
+    put(&tree.extents()[from_[i]].motion, sizeof(NodeMotion));
   }
   for (const Range& range : ranges_) {
     put(tree.sources().data() + range.first, range.count * sizeof(Source));
@@ -149,7 +154,11 @@ Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const Any
   if (header.magic != LetHeader::magic_value) {
     return fault("its header is not that of a tree");
   }
-  std::size_t expected = sizeof header + header.node_count * sizeof(Node) + header.source_count * sizeof(Source);
+  if (header.motion_count != 0 && header.motion_count != header.node_count) {
+    return fault(fmt::format("{} of its {} nodes have motions", header.motion_count, header.node_count));
+  }
+  std::size_t expected = sizeof header + header.node_count * sizeof(Node) + header.motion_count * sizeof(NodeMotion) +
+                         header.source_count * sizeof(Source);
   std::size_t row_bytes = 0;
   TreeView view;
   for (const AnyField& field : travels) {
@@ -168,7 +177,8 @@ Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const Any
     return fault(fmt::format("{} bytes arrived, and the header states {}", buffer.size(), expected));
   }
   const auto* nodes = reinterpret_cast<const Node*>(buffer.data() + sizeof header);
-  const auto* sources = reinterpret_cast<const Source*>(nodes + header.node_count);
+  const auto* motions = reinterpret_cast<const NodeMotion*>(nodes + header.node_count);
+  const auto* sources = reinterpret_cast<const Source*>(motions + header.motion_count);
   for (std::uint32_t i = 0; i < header.node_count; ++i) {
     if (const char* why = fault_of(nodes[i], i, header)) {
       return fault(fmt::format("node {} of {} {}", i, header.node_count, why));
@@ -179,10 +189,55 @@ Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const Any
       })) {
     return fault("a particle is not finite");
   }
+  if (!std::all_of(motions, motions + header.motion_count, [](const NodeMotion& motion) {
+        return std::isfinite(motion.x + motion.y + motion.z + motion.spread);
+      })) {
+    return fault("a motion is not finite");
+  }
   view.nodes = {nodes, header.node_count};
+  view.motions = {motions, header.motion_count};
   view.root_count = header.node_count > 0 ? 1U : 0U;
   view.sources = {sources, header.source_count};
   return view;
+}
+
+void drift(Node& node, const NodeMotion& motion, double duration) {
+  node.center +=
+      duration * Vector{static_cast<double>(motion.x), static_cast<double>(motion.y), static_cast<double>(motion.z)};
+  if (node.radius > 0 && std::isfinite(node.opening2)) {
+    const float growth = 1 + motion.spread * static_cast<float>(duration) / node.radius;
+    node.radius *= growth;
+    node.opening2 *= growth * growth;
+  }
+}
+
+namespace {
+
+/// The part of `buffer` that `part` views.
+template <class T>
+std::span<T> mutable_part(std::span<std::byte> buffer, std::span<const T> part) {
+  if (part.empty()) {
+    return {};
+  }
+  const auto offset = reinterpret_cast<const std::byte*>(part.data()) - buffer.data();
+  return {reinterpret_cast<T*>(buffer.data() + offset), part.size()};
+}
+
+}  // namespace
+
+void drift_let(std::span<std::byte> buffer, const TreeView& view, std::size_t velocities, double duration) {
+  expect(view.motions.size() == view.nodes.size(), "a tree that drifts has motions");
+  const std::span<Node> nodes = mutable_part(buffer, view.nodes);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    drift(nodes[i], view.motions[i], duration);
+  }
+  const std::byte* from = view.columns[velocities];
+  for (Source& source : mutable_part(buffer, view.sources)) {
+    Vector velocity;
+    std::memcpy(&velocity, from, sizeof velocity);
+    source.position += duration * velocity;
+    from += sizeof velocity;
+  }
 }
 
 FarField::FarField(std::span<const RankSummary> ranks, const TreeOptions& options, Shape shape) {

@@ -17,16 +17,18 @@ namespace plait::particles {
 /// The header of a locally essential tree: a pruned copy of a rank's tree in one buffer, which the receiver walks like
 /// its own. A node that no particle of the receiver opens is sealed.
 ///
-/// Layout: header, nodes, sources, the fields that travel with sources: each a packed array that begins at a multiple
-/// of 8 bytes, in the machine's byte order.
+/// Layout: header, nodes, their motions if the tree has them, sources, the fields that travel with sources: each a
+/// packed array that begins at a multiple of 8 bytes, in the machine's byte order.
 struct LetHeader {
   static constexpr std::uint64_t magic_value = 0x31'54454c'54494c50;  // "PLITLET1"
   std::uint64_t magic = magic_value;
   std::uint32_t node_count = 0;
   std::uint32_t source_count = 0;
   std::uint32_t column_count = 0;
-  std::uint32_t row_bytes = 0;  ///< Of a source, in all columns.
-  std::uint64_t unused2[5] = {};
+  std::uint32_t row_bytes = 0;     ///< Of a source, in all columns.
+  std::uint32_t motion_count = 0;  ///< 0 or `node_count`.
+  std::uint32_t unused = 0;
+  std::uint64_t unused2[4] = {};
 };
 static_assert(sizeof(LetHeader) == 64, "nodes that follow are aligned to cache lines if the buffer is");
 
@@ -64,6 +66,15 @@ class LetPlan {
 /// Cost: O(buffer).
 [[nodiscard]] Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const AnyField> travels);
 
+/// Moves a node by `duration` along its motion. Its sphere grows by the spread of velocities, its opening distance in
+/// proportion.
+void drift(Node& node, const NodeMotion& motion, double duration);
+
+/// Moves the nodes and sources of a received tree, `view` of `buffer`, to a time later by `duration`. Expects: it has
+/// motions; column `velocities` has the velocities of its sources. Errors grow with the square of the whole duration
+/// since the tree was sent: velocities are those of that time. Cost: O(buffer).
+void drift_let(std::span<std::byte> buffer, const TreeView& view, std::size_t velocities, double duration);
+
 /// The roots of ranks that act on all particles here as multipoles. Skips empty ranks.
 class FarField {
  public:
@@ -75,7 +86,7 @@ class FarField {
   FarField() = default;
   FarField(std::span<const RankSummary> ranks, const TreeOptions& options, Shape shape);
   /// Valid during the lifetime of this object.
-  [[nodiscard]] TreeView view() const { return {nodes_, root_count_, {}, {}}; }
+  [[nodiscard]] TreeView view() const { return {nodes_, root_count_, {}, {}, {}}; }
 
  private:
   std::vector<Node> nodes_;

@@ -39,7 +39,8 @@ TreeOptions tree_options_of(const LongRangeOptions& options) {
           .leaf_bodies_max = options.leaf_bodies_max,
           .group_bodies_max = options.group_bodies_max,
           .batch_bodies_max = options.batch_bodies_max,
-          .travels = options.travels};
+          .travels = options.travels,
+          .velocity = options.velocity};
 }
 
 WalkOptions walk_options_of(const LongRangeOptions& options) {
@@ -70,12 +71,17 @@ struct Peer {
   Bytes let_in;
   TreeView view;
   WalkLists lists;
+  double view_time = 0;  ///< The time to which it has drifted.
 };
 
 class TreeForces final : public LongRange {
  public:
   explicit TreeForces(LongRangeOptions options)
       : options_{std::move(options)}, tree_options_{tree_options_of(options_)}, walk_{walk_options_of(options_)} {
+    if (options_.velocity) {
+      travels_.push_back(*options_.velocity);
+    }
+    tree_options_.travels = travels_;
     if (options_.keeps_lists && options_.near_radius > 0) {
       throw Error{ErrorCode::bad_argument,
                   "reused interaction lists miss new pairs within the near radius: unset keeps_lists or near_radius"};
@@ -99,6 +105,7 @@ class TreeForces final : public LongRange {
     }
     near_sums_.assign(options_.near_sums, 0);
     summaries_.resize(frame.messages.rank_count());
+    drift_kind_ = frame.graph.kind("drift LET");
     gather_kind_ = frame.graph.kind("gather summaries");
     boundary_kind_ = frame.graph.kind("exchange boundaries");
     make_kind_ = frame.graph.kind("make LET");
@@ -107,6 +114,10 @@ class TreeForces final : public LongRange {
     own_kind_ = frame.graph.kind("walk: own tree");
     received_kind_ = frame.graph.kind("walk: received tree");
     far_kind_ = frame.graph.kind("walk: far ranks");
+    cells_ = frame.cells;
+    if (cells_ != nullptr) {
+      return add_cell_tasks(frame, after, Trees::exchanged);
+    }
     const auto begin = [this](std::uint32_t pieces) {
       is_rebuilt_ = true;
       if (!std::exchange(is_tuned_, true)) {
@@ -119,6 +130,9 @@ class TreeForces final : public LongRange {
   }
 
   std::vector<Task> add_refreshing_tasks(const StepFrame& frame, Task after) override {
+    if (frame.cells != nullptr) {
+      return add_cell_tasks(frame, after, Trees::predicted);
+    }
     Task refresh = frame.graph.task("tree: refresh", [this](TaskContext& context) {
       const PhaseTimer timer{phases(context), Phase::make_tree};
       is_rebuilt_ = false;
@@ -135,6 +149,11 @@ class TreeForces final : public LongRange {
         parts_.push_back(std::make_unique<task::Resource>());
       }
       own_view_ = tree_.view();
+      if (cells_ != nullptr && !is_rebuilt_) {
+        walk_over(context, {own_view_, Origin::own_tree, begin_lists(own_lists_)}, own_kind_);
+        walk_predicted(context);
+        return;
+      }
       // Before all walks, as other ranks wait for the messages of the tasks that it spawns.
       context.spawn({.kind = boundary_kind_,
                      .body = [this](TaskContext& inner) { send_summary(inner); },
@@ -174,7 +193,112 @@ class TreeForces final : public LongRange {
   [[nodiscard]] std::span<const double> near_sums() const noexcept override { return near_sums_; }
   [[nodiscard]] const Tree* tree() const noexcept override { return &tree_; }
 
+  [[nodiscard]] double growth() const noexcept override {
+    return first_size_ > 0 ? size_of_batches() / first_size_ : 1;
+  }
+
  private:
+  // ---- individual time steps: a tree over cells ----
+
+  /// The trees of other ranks in a step.
+  enum class Trees : std::uint8_t { exchanged, predicted };
+
+  std::vector<Task> add_cell_tasks(const StepFrame& frame, Task after, Trees trees) {
+    constexpr std::uint32_t pieces_a_worker = 4;
+    const std::uint32_t pieces = frame.worker_count == 1 ? 1 : pieces_a_worker * frame.worker_count;
+    const TaskKind kind = frame.graph.kind("tree: refresh");
+    if (trees == Trees::exchanged) {
+      check_cells();
+      is_assigned_ = false;
+    }
+    Task refresh = frame.graph.task("tree: refresh", [this, kind, pieces, trees](TaskContext& context) {
+      is_rebuilt_ = trees == Trees::exchanged;
+      if (!std::exchange(is_assigned_, true)) {
+        first_size_ = 0;
+        tree_.assign(*store_, tree_options_, cells_->sizes);
+      }
+      const std::size_t count = tree_.batches().size();
+      for (std::size_t piece = 0; piece < pieces; ++piece) {
+        context.spawn(
+            {.kind = kind,
+             .body =
+                 [this, first = count * piece / pieces, last = count * (piece + 1) / pieces](TaskContext& inner) {
+                   const PhaseTimer timer{phases(inner), Phase::make_tree};
+                   for (auto batch = static_cast<std::uint32_t>(first); batch < last; ++batch) {
+                     tree_.refresh_batch(batch, {cells_->velocity, cells_->behind(batch)});
+                   }
+                 },
+             .object = piece});
+      }
+    });
+    Task top = frame.graph.task("tree: finish", [this](TaskContext& context) {
+      const PhaseTimer timer{phases(context), Phase::make_tree};
+      tree_.refresh_top();
+      if (is_rebuilt_ && options_.velocity && messages_->rank_count() > 1) {
+        tree_.find_motions();
+      }
+      if (first_size_ == 0) {
+        first_size_ = size_of_batches();
+      }
+    });
+    refresh.after(after);
+    top.after(refresh);
+    return {refresh, top};
+  }
+
+  void check_cells() const {
+    if (options_.force_error > 0 || options_.measures_sizes || options_.keeps_lists) {
+      throw Error{ErrorCode::bad_argument,
+                  "a force error, measured sizes and reused lists need equal time steps: unset them, or take equal "
+                  "steps"};
+    }
+    if (!options_.velocity && messages_->rank_count() > 1) {
+      throw Error{ErrorCode::bad_argument,
+                  "trees of other ranks drift between exchanges: give LongRangeOptions::velocity"};
+    }
+  }
+
+  /// The mean edge of batches, by their bodies.
+  [[nodiscard]] double size_of_batches() const noexcept {
+    double sum = 0;
+    for (const Batch& batch : tree_.batches()) {
+      sum += batch.box.edge_max();
+    }
+    return sum;
+  }
+
+  /// Walks over the trees that other ranks sent last, drifted to the present time.
+  void walk_predicted(TaskContext& context) {
+    if (cells_->active.empty()) {
+      return;
+    }
+    for (Peer* const peer : near_) {
+      if (peer->receives) {
+        context.spawn({.kind = drift_kind_,
+                       .body =
+                           [this, peer](TaskContext& inner) {
+                             {
+                               const PhaseTimer timer{phases(inner), Phase::make_lets};
+                               const double since = now() - std::exchange(peer->view_time, now());
+                               drift_let(peer->let_in, peer->view, travels_.size() - 1, since);
+                             }
+                             walk_over(inner, {peer->view, Origin::received}, received_kind_);
+                           },
+                       .object = peer->rank.value()});
+      }
+    }
+    walk_far(context);
+  }
+
+  [[nodiscard]] double now() const { return cells_ != nullptr ? cells_->now : 0; }
+  [[nodiscard]] Targets targets() {
+    Targets all{*store_, tree_, options_.targets, options_.acceleration, options_.potential, {}};
+    if (cells_ != nullptr) {
+      all.bins = BinLimit{cells_->bin, cells_->longest};
+    }
+    return all;
+  }
+
   /// Before the first build. Each rank has an angle and sizes of its own, as the nodes that it sends have their
   /// opening distances.
   void tune() {
@@ -207,6 +331,7 @@ class TreeForces final : public LongRange {
         throw Error{ErrorCode::network, fmt::format("rank {} sent an invalid summary of its tree", rank), Rank{rank}};
       }
     }
+    summaries_time_ = now();
     if (is_rebuilt_) {
       choose_peers(context);
       return;
@@ -312,7 +437,8 @@ class TreeForces final : public LongRange {
   void take_let(TaskContext& context, Peer& peer) {
     {
       const PhaseTimer timer{phases(context), Phase::exchange_lets};
-      peer.view = open_let(peer.let_in, options_.travels).value();
+      peer.view = open_let(peer.let_in, travels_).value();
+      peer.view_time = now();
     }
     walk_over(context, {peer.view, Origin::received, begin_lists(peer.lists)}, received_kind_);
   }
@@ -324,12 +450,13 @@ class TreeForces final : public LongRange {
       const PhaseTimer timer{phases(context), Phase::make_lets};
       std::vector<bool> is_received(summaries_.size(), false);
       is_received[messages_->self().value()] = true;
+      const double since = now() - summaries_time_;
       for (const Peer* const peer : near_) {
         is_received[peer->rank.value()] = peer->receives;
       }
       for (std::uint32_t rank = 0; rank < summaries_.size(); ++rank) {
         if (!is_received[rank] && !summaries_[rank].is_empty()) {
-          far.push_back(summaries_[rank]);
+          drift(far.emplace_back(summaries_[rank]).root, summaries_[rank].motion, since);
         }
       }
       const bool joined = options_.lets == LetMode::fast;
@@ -345,19 +472,18 @@ class TreeForces final : public LongRange {
 
   /// Spawns the walks over one tree: a task for each batch, which it locks, as several trees act on the same particles.
   void walk_over(TaskContext& context, const Sources& sources, TaskKind kind) {
-    const std::span<const Batch> batches = tree_.batches();
-    for (std::size_t number = 0; number < batches.size(); ++number) {
-      context.spawn({.kind = kind,
-                     .body =
-                         [this, sources, batch = batches.subspan(number, 1)](TaskContext& inner) {
-                           walk(sources,
-                                {*store_, tree_, options_.targets, options_.acceleration, options_.potential},
-                                batch,
-                                walk_,
-                                worker(inner).space);
-                         },
-                     .object = number,
-                     .resources = {parts_[number].get()}});
+    const auto add = [&](std::size_t number) {
+      const auto work = [this, sources, batch = tree_.batches().subspan(number, 1)](TaskContext& inner) {
+        walk(sources, targets(), batch, walk_, worker(inner).space);
+      };
+      context.spawn({.kind = kind, .body = work, .object = number, .resources = {parts_[number].get()}});
+    };
+    if (cells_ != nullptr) {
+      std::ranges::for_each(cells_->active, add);
+      return;
+    }
+    for (std::size_t number = 0; number < tree_.batches().size(); ++number) {
+      add(number);
     }
   }
 
@@ -372,6 +498,7 @@ class TreeForces final : public LongRange {
   [[nodiscard]] PhaseTimes& phases(const TaskContext& context) { return worker(context).phases; }
 
   const LongRangeOptions options_;
+  std::vector<AnyField> travels_ = options_.travels;  ///< Velocities last.
   TreeOptions tree_options_;
   WalkOptions walk_;
   Tree tree_;
@@ -382,6 +509,10 @@ class TreeForces final : public LongRange {
   std::optional<comm::Group> group_;
   std::vector<WorkerState> workers_;
 
+  const CellFrame* cells_ = nullptr;  ///< With individual time steps.
+  bool is_assigned_ = false;          ///< The tree has the structure of the present cells.
+  double first_size_ = 0;             ///< Of its batches, when it got this structure.
+  double summaries_time_ = 0;
   bool is_tuned_ = false;
   bool is_rebuilt_ = true;  ///< In this step; else the tree is refreshed.
   TreeView own_view_;
@@ -396,7 +527,8 @@ class TreeForces final : public LongRange {
   TreeView far_view_;
   std::vector<std::unique_ptr<task::Resource>> parts_;  ///< By batch: the lock of its targets.
 
-  TaskKind gather_kind_, boundary_kind_, make_kind_, send_kind_, receive_kind_, own_kind_, received_kind_, far_kind_;
+  TaskKind drift_kind_, gather_kind_, boundary_kind_, make_kind_, send_kind_, receive_kind_, own_kind_, received_kind_,
+      far_kind_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -61,6 +62,9 @@ struct LongRangeOptions {
   /// Reuses interaction lists until the next build (`SystemOptions::steps_between_trees`), with the errors that `walk`
   /// describes. Not with a near radius.
   bool keeps_lists = false;
+  /// The velocities of sources, for steps with individual time steps on several ranks: between exchanges, received
+  /// trees drift by them.
+  std::optional<Field<Vector>> velocity;
   const Kernels* kernels = &best_kernels();
 };
 
@@ -68,6 +72,10 @@ struct LongRangeOptions {
 ///
 /// Each rank builds a tree over its particles and sends locally essential trees. The walk over its own tree starts at
 /// once, the walk over a received tree on arrival.
+///
+/// With individual time steps (`CellSteps`), the tree is over the cells, which keep their order. Each step moves it to
+/// the present time, and walks for active particles only. Ranks exchange trees in some steps; in the others, received
+/// trees drift.
 class LongRange : public Interaction {
  public:
   /// This rank's `NearPairs::sums` of the last step. Available from `System::when_summed` on.

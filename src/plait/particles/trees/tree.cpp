@@ -166,6 +166,7 @@ void Tree::begin(Particles& store, const TreeOptions& options, const Box& box, s
   keys_.resize(n);
   keys_scratch_.resize(n);
   sources_.resize(n);
+  cell_nodes_ = {};
   store.begin_reorder();
   sort_.clear();
   sort_.emplace_back(keys_, keys_scratch_, pieces);
@@ -212,7 +213,7 @@ void Tree::plan_subtrees() {
   extents_.clear();
   groups_.clear();
   batches_.clear();
-  branch_count_ = 0;
+  branches_.count = 0;
   const auto n = static_cast<std::uint32_t>(keys_.size());
   if (n == 0) {
     return;
@@ -224,13 +225,13 @@ void Tree::plan_subtrees() {
   top.extents.resize(1);
   const std::uint32_t share = pieces_ > 1 ? n / (8 * pieces_) : n;
   Builder builder{keys_, sources_, options_, top};
-  builder.build_top(0, 0, n, std::max(share, options_.batch_bodies_max), branches_, branch_count_);
+  builder.build_top(0, 0, n, std::max(share, options_.batch_bodies_max), branches_.all, branches_.count);
   nodes_.swap(top.nodes);
   extents_.swap(top.extents);
 }
 
 void Tree::build_subtree(std::uint32_t subtree) {
-  Branch& branch = branches_[subtree];
+  Branch& branch = branches_.all[subtree];
   branch.groups.clear();
   branch.batches.clear();
   branch.nodes.resize(1);
@@ -239,7 +240,7 @@ void Tree::build_subtree(std::uint32_t subtree) {
 }
 
 void Tree::finish() {
-  const std::span<Branch> branches{branches_.data(), branch_count_};
+  const std::span<Branch> branches{branches_.all.data(), branches_.count};
   if (branches.size() == 1) {
     nodes_.swap(branches[0].nodes);
     extents_.swap(branches[0].extents);
@@ -270,8 +271,7 @@ void Tree::finish() {
   }
   for (std::size_t i = top_nodes; i-- > 0;) {  // children are after their parents
     if (!done[i]) {
-      sum_cell(i);
-      detail::set_opening(options_, extents_[i].box, nodes_[i]);
+      sum_node(i);
     }
   }
 }
@@ -284,32 +284,24 @@ void Tree::refresh() {
     sources_[i] = {positions[i], charge_of(i)};
   }
   for (std::size_t i = nodes_.size(); i-- > 0;) {  // children are after their parents
-    Node& node = nodes_[i];
-    if (node.kind() == NodeKind::leaf) {
-      detail::sum_bodies(std::span{sources_}.subspan(node.first, node.count()), node, extents_[i]);
-    } else {
-      sum_cell(i);
-    }
-    detail::set_opening(options_, extents_[i].box, node);
+    sum_node(i);
   }
   for (Batch& batch : batches_) {
-    batch.box = {};
-    for (BodyGroup& group : std::span{groups_}.subspan(batch.first_group, batch.group_count)) {
-      group.box = {};
-      for (const Vector& position : positions.subspan(group.first_body, group.body_count)) {
-        group.box.include(position);
-      }
-      batch.box.include(group.box);
-    }
+    detail::set_boxes(sources_, std::span{groups_}.subspan(batch.first_group, batch.group_count), batch);
   }
 }
 
-void Tree::sum_cell(std::size_t i) {
+void Tree::sum_node(std::size_t i) {
   Node& node = nodes_[i];
-  detail::sum_children(std::span{nodes_}.subspan(node.first, node.count()),
-                       std::span{extents_}.subspan(node.first, node.count()),
-                       node,
-                       extents_[i]);
+  if (node.kind() == NodeKind::leaf) {
+    detail::sum_bodies(std::span{sources_}.subspan(node.first, node.count()), node, extents_[i]);
+  } else {
+    detail::sum_children(std::span{nodes_}.subspan(node.first, node.count()),
+                         std::span{extents_}.subspan(node.first, node.count()),
+                         node,
+                         extents_[i]);
+  }
+  detail::set_opening(options_, extents_[i].box, node);
 }
 
 double Tree::charge_of(std::size_t place) const {
@@ -320,7 +312,7 @@ double Tree::charge_of(std::size_t place) const {
 }
 
 TreeView Tree::view() const {
-  TreeView view{nodes_, nodes_.empty() ? 0U : 1U, sources_, {}};
+  TreeView view{nodes_, nodes_.empty() ? 0U : 1U, sources_, {}, {}};
   for (const AnyField& field : options_.travels) {
     view.columns.push_back(std::as_const(*store_).bytes_of(field).data());
   }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
 
 #include "plait/particles/store/box.hpp"
+#include "plait/particles/store/cell_sizes.hpp"
 #include "plait/particles/store/key_sort.hpp"
 #include "plait/particles/store/kinds.hpp"
 #include "plait/particles/store/particles.hpp"
@@ -55,12 +57,20 @@ struct Source {
 };
 static_assert(sizeof(Source) == 32 && std::is_trivially_copyable_v<Source>, "travels in messages");
 
+/// The motion of a node's bodies, by which a rank moves a received node to later times (`drift`).
+struct NodeMotion {
+  float x = 0, y = 0, z = 0;  ///< The velocity of the centre of mass.
+  float spread = 0;           ///< No body is faster relative to it.
+};
+static_assert(sizeof(NodeMotion) == 16 && std::is_trivially_copyable_v<NodeMotion>, "travels in messages");
+
 /// The part of a node that only the rank of the tree needs, at the same index.
 struct NodeExtent {
   Box box;  ///< Tight.
   double mass = 0;
   std::uint32_t first_body = 0;
   std::uint32_t body_count = 0;
+  NodeMotion motion;  ///< Zero until `Tree::find_motions`.
 };
 
 /// Consecutive bodies that share an interaction list.
@@ -82,6 +92,7 @@ struct TreeView {
   std::span<const Node> nodes;
   std::uint32_t root_count = 1;
   std::span<const Source> sources;
+  std::span<const NodeMotion> motions;  ///< Of the nodes, in received trees; empty unless the sender has a velocity.
   /// For each of `TreeOptions::travels`, its values in the order of the sources.
   std::vector<const std::byte*> columns;
 };
@@ -104,6 +115,14 @@ struct TreeOptions {
   std::uint32_t batch_bodies_max = 1024;
   std::vector<AnyField>
       travels;  ///< The fields of sources, besides position and charge, that `WalkOptions::near` reads.
+  /// If set, the motions of nodes travel with them (`Tree::find_motions`).
+  std::optional<Field<Vector>> velocity;
+};
+
+/// The motion of particles since the time of the positions in their store.
+struct Drift {
+  Field<Vector> velocity;
+  double duration = 0;
 };
 
 namespace detail {
@@ -119,9 +138,28 @@ struct Branch {
   std::vector<Batch> batches;  ///< `first_group` counts from the branch's first.
 };
 
+/// The nodes of a batch: its root, and all below it.
+struct BatchNodes {
+  std::uint32_t root = 0;
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
+
+/// The nodes of a tree over cells.
+struct CellNodes {
+  std::vector<BatchNodes> of_batches;
+  std::vector<std::uint32_t> top;  ///< Those above the batches, ascending.
+};
+
+/// The first `count` are in use; the rest keep memory.
+struct Branches {
+  std::vector<Branch> all;
+  std::size_t count = 0;
+};
+
 }  // namespace detail
 
-/// An octree over the bodies of one rank. Keeps its memory for the next build.
+/// An octree over the bodies of one rank, or a tree over given cells. Keeps its memory for the next build.
 ///
 /// `build` builds it on one thread. The functions from `begin` to `finish` are the phases of a parallel build, in this
 /// order. Threads: calls of one phase may run concurrently, for different pieces.
@@ -138,9 +176,22 @@ class Tree {
   void merge_piece(std::uint32_t piece);  ///< If there are several pieces.
   void order_piece(std::uint32_t piece);  ///< Reorders some bodies and creates their sources.
   void plan_subtrees();                   ///< Once: builds the top of the tree.
-  [[nodiscard]] std::uint32_t subtrees() const noexcept { return static_cast<std::uint32_t>(branch_count_); }
+  [[nodiscard]] std::uint32_t subtrees() const noexcept { return static_cast<std::uint32_t>(branches_.count); }
   void build_subtree(std::uint32_t subtree);
   void finish();  ///< Once: joins the subtrees.
+
+  // A tree over given cells, whose particles keep their order: `assign`, then `refresh_batch` for each batch, then
+  // `refresh_top`; the last two again at later times.
+
+  /// Takes the structure from `sizes`, which divide all particles of `store`: each cell is a batch, each of its groups
+  /// a group. Borrows `store`. Moments are undefined until `refresh_top`. Cost: O(leaves).
+  void assign(Particles& store, const TreeOptions& options, const CellSizes& sizes);
+  /// Recomputes the nodes of a batch from predicted positions. Threads: concurrent for different batches.
+  void refresh_batch(std::uint32_t batch, const Drift& drift);
+  /// Once: recomputes the nodes above the batches. Cost: O(batches).
+  void refresh_top();
+  /// Computes the motions of all nodes. Cost: O(n).
+  void find_motions();
 
   /// Recomputes moments from the present positions and charges; the nodes keep their bodies. Cost: O(n).
   void refresh();
@@ -157,7 +208,7 @@ class Tree {
 
  private:
   [[nodiscard]] double charge_of(std::size_t place) const;
-  void sum_cell(std::size_t i);  ///< From its children.
+  void sum_node(std::size_t i);  ///< From its bodies or its children, with its opening distance.
 
   TreeOptions options_;
   std::uint32_t pieces_ = 1;
@@ -172,8 +223,8 @@ class Tree {
   std::vector<NodeExtent> extents_;
   std::vector<BodyGroup> groups_;
   std::vector<Batch> batches_;
-  std::vector<detail::Branch> branches_;  ///< The first `branch_count_` are in use; the rest keep memory.
-  std::size_t branch_count_ = 0;
+  detail::CellNodes cell_nodes_;  ///< Of a tree over cells.
+  detail::Branches branches_;
 };
 
 }  // namespace plait::particles

@@ -29,6 +29,7 @@ struct WalkSpace::Buffers {
   BodyList bodies;
   std::vector<std::uint32_t> indices;    ///< Of the sources in `bodies`, if `WalkOptions::near` is set.
   std::vector<Particles::Index> places;  ///< Of the targets.
+  std::vector<Box> target_boxes;         ///< By group of the batch; empty boxes have no targets.
   LineVector<double> x, y, z;
   LineVector<float> x_near, y_near, z_near;  ///< Relative to the batch's origin.
   std::vector<Pull> pulls;
@@ -242,15 +243,23 @@ void gather_bodies(const TreeView& tree, std::size_t first_range, bool wants_ind
   }
 }
 
-/// Loads the targets among the particles of a group.
-void load_targets(const Targets& targets, const BodyGroup& group, const Vector& origin, Lists& lists) {
-  const auto kinds = std::as_const(targets.store)[Particles::kind];
-  lists.places.clear();
+/// Calls `use` with the place of each target among the particles of a group.
+template <class Use>
+void for_each_target(const Targets& targets, const BodyGroup& group, Use use) {
+  const Particles& store = targets.store;
+  const auto kinds = store[Particles::kind];
+  const std::uint8_t* const bins = targets.bins ? store[targets.bins->bin].data() : nullptr;
   for (Particles::Index place = group.first_body; place < group.first_body + group.body_count; ++place) {
-    if (targets.kinds.has(kinds[place])) {
-      lists.places.push_back(place);
+    if (targets.kinds.has(kinds[place]) && (bins == nullptr || bins[place] <= targets.bins->longest)) {
+      use(place);
     }
   }
+}
+
+/// Loads the targets among the particles of a group.
+void load_targets(const Targets& targets, const BodyGroup& group, const Vector& origin, Lists& lists) {
+  lists.places.clear();
+  for_each_target(targets, group, [&](Particles::Index place) { lists.places.push_back(place); });
   const std::size_t n = lists.places.size();
   if (lists.x.size() < n) {
     for (auto* values : {&lists.x, &lists.y, &lists.z}) {
@@ -397,16 +406,25 @@ void reuse(const WalkLists::OfBatch& kept, std::size_t part, std::size_t first_r
               lists.ranges.begin() + static_cast<std::ptrdiff_t>(first_range));
 }
 
-/// Whether a batch has a target, or its lists are recorded for later targets.
-bool is_needed(const Job& job, const Batch& batch) {
-  if (job.targets.kinds.are_all() || job.lists != nullptr) {
-    return true;
-  }
+/// Finds the box of the targets in each group of a batch; returns the box of all. Where all particles are targets, or
+/// lists are recorded for later targets, these are the boxes of the tree.
+Box find_target_boxes(const Job& job, const Batch& batch, Lists& lists) {
+  lists.target_boxes.clear();
   const std::span<const BodyGroup> groups = job.targets.tree.groups().subspan(batch.first_group, batch.group_count);
-  const std::size_t first = groups.front().first_body;
-  const auto kinds = std::as_const(job.targets.store)[Particles::kind].subspan(
-      first, groups.back().first_body + groups.back().body_count - first);
-  return std::ranges::any_of(kinds, [&](std::uint8_t kind) { return job.targets.kinds.has(kind); });
+  if (job.targets.are_all() || job.lists != nullptr) {
+    for (const BodyGroup& group : groups) {
+      lists.target_boxes.push_back(group.box);
+    }
+    return batch.box;
+  }
+  const auto positions = std::as_const(job.targets.store).positions();
+  Box all;
+  for (const BodyGroup& group : groups) {
+    Box& box = lists.target_boxes.emplace_back();
+    for_each_target(job.targets, group, [&](Particles::Index place) { box.include(positions[place]); });
+    all.include(box);
+  }
+  return all;
 }
 
 template <bool bounded>
@@ -425,15 +443,16 @@ void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& spa
   const Batch* const all = job.targets.tree.batches().data();
   auto before = SteadyClock::now();
   for (const Batch& batch : batches) {
-    if (!is_needed(job, batch)) {
+    const Box box = find_target_boxes(job, batch, lists);
+    if (box.is_empty()) {
       continue;
     }
-    const Vector center = 0.5 * (batch.box.low + batch.box.high);
+    const Vector center = 0.5 * (box.low + box.high);
     lists.cell_count = lists.body_count = 0;
     WalkLists::OfBatch* const kept =
         job.lists != nullptr ? &job.lists->batches[static_cast<std::size_t>(&batch - all)] : nullptr;
     const bool is_reused = kept != nullptr && std::exchange(kept->is_recorded, true);
-    const double guard2 = detail::guard2(batch.box);
+    const double guard2 = detail::guard2(box);
     // Part 0 is the list of the batch, part 1 + n that of its group n.
     const auto find = [&](std::uint32_t part, std::size_t first_range) {
       if (is_reused) {
@@ -442,9 +461,9 @@ void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& spa
       }
       lists.range_count = first_range;
       if (part == 0) {
-        walk_batch<bounded>(job, batch.box, guard2, lists, sums);
+        walk_batch<bounded>(job, box, guard2, lists, sums);
       } else {
-        walk_group<bounded>(job, groups[batch.first_group + part - 1].box, guard2, lists, sums);
+        walk_group<bounded>(job, lists.target_boxes[part - 1], guard2, lists, sums);
       }
       if (kept != nullptr) {
         record(lists, first_range, *kept);
@@ -456,6 +475,9 @@ void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& spa
     const std::size_t shared_bodies = lists.body_count;
     const std::size_t shared_ranges = lists.range_count;
     for (std::uint32_t number = 0; number < batch.group_count; ++number) {
+      if (lists.target_boxes[number].is_empty()) {
+        continue;
+      }
       lists.cell_count = shared_cells;
       lists.body_count = shared_bodies;
       load_targets(job.targets, groups[batch.first_group + number], center, lists);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -50,13 +51,23 @@ struct WalkSums {
   nanoseconds kernel{};
 };
 
-/// The particles on which forces act, in the order of their tree, and the fields of the sums.
+/// Selects the particles whose time bin is at most `longest`.
+struct BinLimit {
+  Field<std::uint8_t> bin;  ///< `task::TimeBin`.
+  std::uint8_t longest = 255;
+};
+
+/// The particles on which forces act, in the order of their tree, and the fields of the sums. A walk opens nodes for
+/// the boxes of targets only.
 struct Targets {
   Particles& store;
   const Tree& tree;
   Kinds kinds;
   Field<Vector> acceleration;
   Field<double> potential;
+  std::optional<BinLimit> bins;  ///< Nothing: all bins.
+
+  [[nodiscard]] bool are_all() const noexcept { return kinds.are_all() && (!bins || bins->longest == 255); }
 };
 
 /// Whether the sources are the targets' own tree, in which each particle interacts with itself.

@@ -80,6 +80,17 @@ void sum_children(std::span<const Node> children, std::span<const NodeExtent> ex
   extent.mass = mass;
 }
 
+void set_boxes(std::span<const Source> sources, std::span<BodyGroup> groups, Batch& batch) {
+  batch.box = {};
+  for (BodyGroup& group : groups) {
+    group.box = {};
+    for (const Source& source : sources.subspan(group.first_body, group.body_count)) {
+      group.box.include(source.position);
+    }
+    batch.box.include(group.box);
+  }
+}
+
 void set_opening(const TreeOptions& options, const Box& box, Node& node) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   // The ratio of an octree cell to the tight box of its bodies, by which theta gives the errors known for cells: at
