@@ -40,11 +40,10 @@ PowerSpectrum measure(const Content& content, std::uint32_t ranks, fft::Index me
       sample.store.positions()[at] = place;
       sample.store[sample.mass][at] = mass;
     }
-    const PowerSpectrum mine =
-        measure_power_spectrum(runtime.messages(),
-                               runtime.scheduler(),
-                               sample.store,
-                               {.mass = sample.mass, .box = box, .mesh = {mesh, mesh, mesh}});
+    const PowerSpectrum mine = measure_power_spectrum(runtime.messages(),
+                                                      runtime.scheduler(),
+                                                      sample.store,
+                                                      {.mass = sample.mass, .box = box, .mesh = {mesh, mesh, mesh}});
     const std::lock_guard lock{mutex};
     if (!result.power.empty()) {
       EXPECT_EQ(result.power, mine.power) << "equal on all ranks";

@@ -33,7 +33,7 @@ BESIDE = {
 ABOVE = ("src/plait/replay/backend/mpi/", "src/plait/replay/program/")
 
 # The programs in apps/, whose tests are in tests/ under the same name.
-APPS = ["ring", "sph", "pic", "dns", "cholesky"]
+APPS = ["ring", "sph", "pic", "dns", "cholesky", "cosmology"]
 APPLICATION = re.compile(rf"apps/|examples/|tests/({'|'.join(APPS)})/")
 
 # The public headers of a package each, for programs.

@@ -56,19 +56,17 @@ double Expansion::time(double a) const {
 }
 
 double Expansion::drift(double from, double to) const {  // dt = d(ln a) / rate
-  return integral(
-      [this](double ln_a) { return std::exp(-2 * ln_a) / rate(std::exp(ln_a)); },
-      std::log(from),
-      std::log(to),
-      parts_of_a_step);
+  return integral([this](double ln_a) { return std::exp(-2 * ln_a) / rate(std::exp(ln_a)); },
+                  std::log(from),
+                  std::log(to),
+                  parts_of_a_step);
 }
 
 double Expansion::kick(double from, double to) const {
-  return integral(
-      [this](double ln_a) { return std::exp(-ln_a) / rate(std::exp(ln_a)); },
-      std::log(from),
-      std::log(to),
-      parts_of_a_step);
+  return integral([this](double ln_a) { return std::exp(-ln_a) / rate(std::exp(ln_a)); },
+                  std::log(from),
+                  std::log(to),
+                  parts_of_a_step);
 }
 
 double Expansion::growth_integral(double a) const {

@@ -107,8 +107,8 @@ class PatchSum {
     const double* value = values.data();
     for (const auto& [box, shift] : overlaps) {
       for_rows_of(box, [&, &shift = shift, &box = box](Index i, Index j) {
-        double* const row = &mesh[static_cast<std::size_t>(
-            part_.offset(i - shift[0], j - shift[1], box.low[2] - shift[2]))];
+        double* const row =
+            &mesh[static_cast<std::size_t>(part_.offset(i - shift[0], j - shift[1], box.low[2] - shift[2]))];
         for (Index k = 0; k < box.extent(2); ++k) {
           row[k] += *value++;
         }
@@ -152,14 +152,14 @@ void add_waves(const fft::ArrayLayout& layout,
                const PowerSpectrumOptions& options,
                std::vector<Shell>& shells) {
   const Vector edges = options.box.high - options.box.low;
-  const std::array axes{AxisWaves{options.mesh[0], edges.x},
-                        AxisWaves{options.mesh[1], edges.y},
-                        AxisWaves{options.mesh[2], edges.z}};
+  const std::array axes{
+      AxisWaves{options.mesh[0], edges.x}, AxisWaves{options.mesh[1], edges.y}, AxisWaves{options.mesh[2], edges.z}};
   const double width = 2 * std::numbers::pi / std::max({edges.x, edges.y, edges.z});
   const Index last = options.mesh[2];
   for_rows_of(layout.box, [&](Index i, Index j) {
     for (Index k = layout.box.low[2]; k < layout.box.high[2]; ++k) {
-      const auto [x, y, z] = std::array{static_cast<std::size_t>(i), static_cast<std::size_t>(j), static_cast<std::size_t>(k)};
+      const auto [x, y, z] =
+          std::array{static_cast<std::size_t>(i), static_cast<std::size_t>(j), static_cast<std::size_t>(k)};
       const double wave_number = std::hypot(axes[0].number[x], axes[1].number[y], axes[2].number[z]);
       const auto shell = static_cast<std::size_t>(std::lround(wave_number / width));
       if (shell == 0 || shell > shells.size()) {

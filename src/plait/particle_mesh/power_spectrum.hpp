@@ -26,10 +26,10 @@ struct PowerSpectrumOptions {
 /// The power of density contrasts, by wave number: the mean of V |d_k|^2 over the waves of a shell, where d_k is the
 /// mean over the box of (density / mean density - 1) exp(-i k x), and V the volume.
 struct PowerSpectrum {
-  std::vector<double> wave_number;    ///< The mean of each shell.
-  std::vector<double> power;          ///< With what the number of particles alone causes.
-  std::vector<std::uint64_t> waves;   ///< The number in each shell, k and -k counted both.
-  double shot_noise = 0;              ///< What as many particles at random places have: V / number, for equal masses.
+  std::vector<double> wave_number;   ///< The mean of each shell.
+  std::vector<double> power;         ///< With what the number of particles alone causes.
+  std::vector<std::uint64_t> waves;  ///< The number in each shell, k and -k counted both.
+  double shot_noise = 0;             ///< What as many particles at random places have: V / number, for equal masses.
 };
 
 /// Measures the power spectrum of all ranks' particles, equal on all ranks. Shells are as wide as the longest wave's

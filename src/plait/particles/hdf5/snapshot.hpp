@@ -35,7 +35,7 @@ struct SnapshotHeader {
   std::uint32_t dimensions = 3;
   bool is_periodic = false;
   std::optional<Cosmology> cosmology;  ///< Of an expanding universe.
-  std::string code = "plait";  ///< The program.
+  std::string code = "plait";          ///< The program.
   std::string run_name = "plait";
   /// The program's own groups, by name: "RunState", "HydroScheme", "Parameters", ...
   std::map<std::string, Attributes> groups;

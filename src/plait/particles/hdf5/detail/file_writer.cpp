@@ -148,8 +148,17 @@ Attributes cosmology_group(const std::optional<Cosmology>& universe, const Units
     values.set("Omega_lambda", 1 - now.matter);
     values.set("w_0", -1.0);
     values.set("w", -1.0);
-    for (const char* absent : {"Omega_r", "Omega_k", "Omega_nu", "Omega_nu_0", "Omega_g", "Omega_ur", "w_a", "N_eff",
-                               "N_ur", "T_CMB_0 [K]", "T_CMB_0 [internal units]"}) {
+    for (const char* absent : {"Omega_r",
+                               "Omega_k",
+                               "Omega_nu",
+                               "Omega_nu_0",
+                               "Omega_g",
+                               "Omega_ur",
+                               "w_a",
+                               "N_eff",
+                               "N_ur",
+                               "T_CMB_0 [K]",
+                               "T_CMB_0 [internal units]"}) {
       values.set(absent, 0.0);
     }
   }
