@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plait-cosmology as its users run it: runs, restarts, files of other programs, bad input. Called with PROGRAM MPIEXEC."""
+"""plait-cosmology as its users run it: restarts, files of other programs, bad input. Called with PROGRAM MPIEXEC."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import unittest
 
 import h5py
 import numpy as np
+import swiftsimio
 from program_case import ProgramCase
 
 
@@ -54,8 +55,6 @@ class Program(ProgramCase):
             self.assertEqual(file["PartType1/Coordinates"].attrs["a-scale exponent"][0], 1)
 
     def test_snapshots_are_read_by_swiftsimio_with_units(self) -> None:
-        import swiftsimio  # noqa: PLC0415: the other tests need it not
-
         last = self.run_to("out", self.start)
         data = swiftsimio.load(str(last))
         self.assertAlmostEqual(float(data.metadata.scale_factor), 0.03, 6)

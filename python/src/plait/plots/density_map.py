@@ -60,8 +60,8 @@ def plot_maps(
     for axes, snapshot in zip(panels, snapshots, strict=False):
         axes.set_xlabel(_AXES[right])
         axes.set_ylabel(_AXES[up])
-        time = f"t = {snapshot.time:.4g}, " if snapshot.time is not None else ""
-        style.title(axes, f"{time}{snapshot.count:,} particles ({snapshot.kind})")
+        when = f"{snapshot.when()}, " if snapshot.when() else ""
+        style.title(axes, f"{when}{snapshot.count:,} particles ({snapshot.kind})")
     for axes in panels[len(snapshots) :]:
         axes.set_axis_off()
     return figure
