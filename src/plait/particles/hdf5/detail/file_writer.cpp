@@ -190,12 +190,16 @@ void write_surroundings(files::Hdf5Writer& out, const SnapshotHeader& header, co
   }
 }
 
-void write_type(files::Hdf5Writer& out,
-                std::uint32_t type,
-                const SnapshotHeader& header,
-                const SnapshotLayout& layout,
-                const Particles& particles,
-                const Shares& shares) {
+/// What a file has.
+struct Contents {
+  const SnapshotHeader& header;
+  const SnapshotLayout& layout;
+  const Particles& particles;
+  const Shares& shares;
+};
+
+void write_type(files::Hdf5Writer& out, std::uint32_t type, const Contents& contents) {
+  const auto& [header, layout, particles, shares] = contents;
   const std::string path = group_of(type);
   const std::vector<Dataset> all = complete(layout);
   const auto has = [type](const Dataset& dataset) { return (dataset.traits.kinds & kind_bit(type)) != 0; };
@@ -273,7 +277,7 @@ void write_contents(files::Hdf5Writer& out,
                     std::span<const std::uint64_t>{shares.rank_particles});
   for (std::uint32_t i = 0; i < types_max; ++i) {
     if (shares.totals[i] > 0) {
-      write_type(out, i, header, layout, particles, shares);
+      write_type(out, i, {header, layout, particles, shares});
     }
   }
 }
