@@ -12,6 +12,7 @@
 #include "plait/particles/neighbours/cells.hpp"
 #include "plait/particles/neighbours/contact.hpp"
 #include "plait/particles/neighbours/halo.hpp"
+#include "plait/particles/neighbours/neighbour_lists.hpp"
 #include "plait/particles/neighbours/short_range.hpp"
 #include "plait/particles/steps/cell_steps.hpp"
 #include "plait/particles/steps/conserved.hpp"
