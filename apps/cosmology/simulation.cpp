@@ -143,4 +143,21 @@ particles::PowerSpectrum Simulation::power_spectrum() {
       {.mass = bodies_.mass, .box = box_of(state_.parameters), .mesh = {mesh, mesh, mesh}});
 }
 
+particles::FriendGroups Simulation::groups() {
+  const particles::Space space{box_of(state_.parameters), {true, true, true}};
+  particles::FriendGroups found =
+      particles::friends_of_friends(runtime_.messages(),
+                                    runtime_.scheduler(),
+                                    bodies_.store,
+                                    {.mass = bodies_.mass,
+                                     .velocity = bodies_.momentum,
+                                     .space = space,
+                                     .linking_length = 0.2 * state_.parameters.box / along_axis(count_)});
+  for (particles::FriendGroup& group : found.groups) {
+    group.velocity = (1 / state_.scale_factor) * group.velocity;
+    group.dispersion /= state_.scale_factor;
+  }
+  return found;
+}
+
 }  // namespace cosmology

@@ -31,6 +31,8 @@ class Simulation {
   [[nodiscard]] Energies energies();
   /// On a mesh of twice as many points as there are particles along an axis.
   [[nodiscard]] plait::particles::PowerSpectrum power_spectrum();
+  /// Groups of particles nearer than a fifth of their mean distance, of 20 or more; velocities are peculiar.
+  [[nodiscard]] plait::particles::FriendGroups groups();
   /// The times of this rank's steps since the last call.
   [[nodiscard]] plait::particles::StepTimes take_times() { return system_.take_times(); }
 

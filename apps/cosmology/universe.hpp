@@ -57,6 +57,7 @@ struct Bodies {
   Field<Vector> acceleration = store.add_field<Vector>("acceleration");   ///< Comoving: that of comoving distances.
   Field<double> potential = store.add_field<double>("potential");         ///< Comoving, with mean 0.
   Field<Vector> peculiar = store.add_field<Vector>("peculiar velocity");  ///< For files: a dx/dt.
+  Field<std::uint64_t> group = store.add_field<std::uint64_t>("group");   ///< For files: `FriendGroups::of_particle`.
 };
 
 }  // namespace cosmology

@@ -8,6 +8,7 @@
 #include "plait/particles/domains/domain.hpp"
 #include "plait/particles/domains/exchange.hpp"
 #include "plait/particles/groups/friends_of_friends.hpp"
+#include "plait/particles/groups/profile.hpp"
 #include "plait/particles/interaction.hpp"
 #include "plait/particles/neighbours/block.hpp"
 #include "plait/particles/neighbours/cells.hpp"

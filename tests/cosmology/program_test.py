@@ -44,7 +44,8 @@ class Program(ProgramCase):
         self.assertIn("error of cosmic energy", text)
         self.assertIn("mesh", text)
         snapshots = [f"cosmology-{step:08}.hdf5" for step in (0, 4, 8)]
-        self.assertEqual([file.name for file in sorted(out.iterdir())], [*snapshots, "cosmology-power.txt"])
+        groups = [f"cosmology-groups-{step:08}.txt" for step in (0, 4, 8)]
+        self.assertEqual([file.name for file in sorted(out.iterdir())], [*snapshots, *groups, "cosmology-power.txt"])
         table = np.loadtxt(out / "cosmology-power.txt")
         self.assertEqual(set(table[:, 0]), {0, 4, 8})
         self.assertTrue((table[:, 2:] > 0).all())

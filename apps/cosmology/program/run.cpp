@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <mpi.h>
 
 #include "plait/particles/hdf5/mpi/snapshot_together.hpp"
 
-#include "cosmology/program/power_file.hpp"
+#include "cosmology/program/tables.hpp"
 #include "cosmology/simulation.hpp"
 #include "support/agree.hpp"
 
@@ -166,6 +169,24 @@ void check_mass(plait::Runtime& runtime, const Bodies& bodies, const RunState& s
   });
 }
 
+/// Sets the groups of `bodies`; returns those of all ranks, the heaviest first.
+std::vector<plait::particles::FriendGroup> find_groups(plait::Runtime& runtime,
+                                                       Simulation& simulation,
+                                                       Bodies& bodies) {
+  using plait::particles::FriendGroup;
+  const plait::particles::FriendGroups found = simulation.groups();
+  std::ranges::copy(found.of_particle, bodies.store[bodies.group].begin());
+  std::vector<FriendGroup> all;
+  for (const plait::Bytes& bytes : plait::all_gather(runtime.messages(), std::as_bytes(std::span{found.groups}))) {
+    const auto* const first = reinterpret_cast<const FriendGroup*>(bytes.data());
+    all.insert(all.end(), first, first + bytes.size() / sizeof(FriendGroup));
+  }
+  std::ranges::sort(all, [](const FriendGroup& one, const FriendGroup& other) {
+    return std::pair{-one.mass, one.id} < std::pair{-other.mass, other.id};
+  });
+  return all;
+}
+
 /// The scale factors at the end of the steps.
 std::vector<double> steps_of(const RunSettings& settings, const RunState& state) {
   const double end =
@@ -274,10 +295,14 @@ void run_cosmology(plait::Runtime& runtime, const RunSettings& settings) {
     });
   };
   const auto write = [&] {
+    const std::vector<plait::particles::FriendGroup> groups = find_groups(runtime, simulation, bodies);
     set_peculiar_velocities(bodies, simulation.state().scale_factor);
     plait::barrier(runtime.messages());  // HDF5 calls MPI itself: no message may be pending
     app::agree(runtime, [&] {
       const RunState& state = simulation.state();
+      if (is_first) {
+        write_groups(folder.folder / fmt::format("cosmology-groups-{:08}.txt", state.step), state, groups);
+      }
       (void)hdf5::write_snapshot(
           folder.file(state.step), header_of(state), layout_to_write(bodies), bodies.store, MPI_COMM_WORLD)
           .value();

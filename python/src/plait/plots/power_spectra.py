@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Power spectra of a cosmological run beside linear theory."""
+"""A cosmological run: power spectra beside linear theory, and groups by mass."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from plait.plots import style
+from plait.readers.groups import Groups
 from plait.readers.power_spectra import PowerSpectrum
 
 _CURVES_MAX = 7
@@ -40,6 +41,28 @@ def plot_power_spectra(spectra: list[PowerSpectrum]) -> Figure:
     style.title(right, f"Growth beside linear theory (band: {_AGREES:.0%})")
     for axes in (left, right):
         _label_waves(axes)
+    return figure
+
+
+def plot_groups(times: list[Groups]) -> Figure:
+    """How many groups are at least as heavy, over time."""
+    figure = style.new_figure(7.5, 5.0)
+    (axes,) = style.add_axes(figure, 1, 1)
+    chosen = times[-_CURVES_MAX:]
+    colours = colormaps["viridis_r"](np.linspace(0.08, 1, len(chosen)))
+    for groups, colour in zip(chosen, colours, strict=True):
+        masses = np.sort(groups.masses)[::-1] * 1e10
+        number = np.arange(1, masses.size + 1)
+        axes.step(
+            masses, number, where="pre", color=colour, lw=1.8, label=f"redshift {groups.redshift:.3g}"
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("mass [solar masses]")
+    axes.set_ylabel("groups at least as heavy")
+    axes.grid(visible=True)
+    axes.legend(loc="best", fontsize=9)
+    style.title(axes, "Groups by mass")
     return figure
 
 

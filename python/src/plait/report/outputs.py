@@ -29,6 +29,7 @@ from plait.plots import (
     turbulence,
     workload,
 )
+from plait.readers.groups import read_groups
 from plait.readers.openpmd import first_and_last_fields
 from plait.readers.power_spectra import read_power_spectra
 from plait.readers.profiles import read_profile
@@ -117,6 +118,15 @@ def _draw_particles(folder: Path, run: Run) -> Iterator[OutputPicture]:
             "follow it; short ones do not once their contrasts are near 1. Few waves are in the box "
             "at the left end.",
             _png(power_spectra.plot_power_spectra(spectra)),
+        )
+    groups = read_groups(folder)
+    if groups:
+        yield OutputPicture(
+            "groups",
+            "Groups of particles by mass",
+            "By friends of friends, with a fifth of the mean distance of particles, 20 particles or "
+            "more. Structure forms from small to large: heavier groups appear later.",
+            _png(power_spectra.plot_groups(groups)),
         )
     statistics = read_statistics(folder)
     if statistics is not None:

@@ -57,10 +57,10 @@ struct Share {
   std::uint64_t members = 0;
   double mass = 0;
   Vector reference;
-  Vector first;          ///< Of mass times distance from the reference.
-  double second = 0;     ///< Of mass times its square.
+  Vector first;       ///< Of mass times distance from the reference.
+  double second = 0;  ///< Of mass times its square.
   Vector momentum;
-  double kinetic = 0;    ///< Of mass times velocity squared.
+  double kinetic = 0;  ///< Of mass times velocity squared.
 
   void add(const Space& space, const Share& other) {
     if (members == 0) {
@@ -166,10 +166,11 @@ void check(const FriendsOptions& options) {
   };
   if (!(options.linking_length > 0) || !std::isfinite(options.linking_length) || !fits(0, edges.x) ||
       !fits(1, edges.y) || !fits(2, edges.z)) {
-    throw Error{ErrorCode::bad_argument,
-                fmt::format("friends of friends with a linking length of {}: it must be positive, and at most half of a "
-                            "periodic space",
-                            options.linking_length)};
+    throw Error{
+        ErrorCode::bad_argument,
+        fmt::format("friends of friends with a linking length of {}: it must be positive, and at most half of a "
+                    "periodic space",
+                    options.linking_length)};
   }
 }
 

@@ -19,9 +19,9 @@ struct FriendsOptions {
   Field<double> mass;
   std::optional<Field<Vector>> velocity;  ///< For the groups' velocities.
   Space space;
-  double linking_length = 0;      ///< Particles at most this far apart are in one group. Positive.
-  std::uint64_t members_min = 20; ///< Smaller groups are none.
-  Kinds kinds;                    ///< Others are in no group.
+  double linking_length = 0;       ///< Particles at most this far apart are in one group. Positive.
+  std::uint64_t members_min = 20;  ///< Smaller groups are none.
+  Kinds kinds;                     ///< Others are in no group.
 };
 
 /// The sums over a group. In periodic spaces it is smaller than half of the space along each axis.

@@ -28,4 +28,9 @@ class PowerFile {
   double first_growth_ = 1;
 };
 
+/// The table of the groups of all ranks, the heaviest first. Throws: `plait::Error`.
+void write_groups(const std::filesystem::path& file,
+                  const RunState& state,
+                  const std::vector<plait::particles::FriendGroup>& groups);
+
 }  // namespace cosmology
