@@ -136,11 +136,16 @@ Energies Simulation::energies() {
 
 particles::PowerSpectrum Simulation::power_spectrum() {
   const auto mesh = static_cast<plait::fft::Index>(std::max(16U, even(2 * along_axis(count_))));
-  return particles::measure_power_spectrum(
+  particles::PowerSpectrum spectrum = particles::measure_power_spectrum(
       runtime_.messages(),
       runtime_.scheduler(),
       bodies_.store,
       {.mass = bodies_.mass, .box = box_of(state_.parameters), .mesh = {mesh, mesh, mesh}});
+  const auto shells = std::min(spectrum.power.size(), static_cast<std::size_t>(along_axis(count_) / 2 + 0.5));
+  spectrum.wave_number.resize(shells);
+  spectrum.power.resize(shells);
+  spectrum.waves.resize(shells);
+  return spectrum;
 }
 
 particles::FriendGroups Simulation::groups() {

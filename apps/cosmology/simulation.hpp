@@ -29,7 +29,7 @@ class Simulation {
 
   [[nodiscard]] const RunState& state() const noexcept { return state_; }
   [[nodiscard]] Energies energies();
-  /// On a mesh of twice as many points as there are particles along an axis.
+  /// Up to the shortest wave that the particles of a lattice have, on a mesh of twice as many points as particles.
   [[nodiscard]] plait::particles::PowerSpectrum power_spectrum();
   /// Groups of particles nearer than a fifth of their mean distance, of 20 or more; velocities are peculiar.
   [[nodiscard]] plait::particles::FriendGroups groups();

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from plait.plots import style
 from plait.readers.groups import Groups
@@ -15,6 +15,7 @@ from plait.readers.power_spectra import PowerSpectrum
 
 _CURVES_MAX = 7
 _AGREES = 0.05
+_POWERS = FuncFormatter(lambda value, _: f"{value:.0e}")
 
 
 def plot_power_spectra(spectra: list[PowerSpectrum]) -> Figure:
@@ -29,6 +30,7 @@ def plot_power_spectra(spectra: list[PowerSpectrum]) -> Figure:
         left.plot(one.wave_number, one.linear, color=colour, lw=1.0, ls="--")
         right.plot(one.wave_number, one.power / one.linear, color=colour, lw=1.8, label=label)
     left.set_yscale("log")
+    left.yaxis.set_major_formatter(_POWERS)
     left.set_ylabel("power [Mpc^3]")
     left.plot([], [], color=style.SOFT, lw=1.0, ls="--", label="linear theory")
     left.legend(loc="lower left", fontsize=9)
@@ -58,6 +60,11 @@ def plot_groups(times: list[Groups]) -> Figure:
         )
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(_POWERS)
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("mass [solar masses]")
     axes.set_ylabel("groups at least as heavy")
     axes.grid(visible=True)
@@ -77,6 +84,7 @@ def _spread(spectra: list[PowerSpectrum]) -> list[PowerSpectrum]:
 def _label_waves(axes: Axes) -> None:
     axes.set_xscale("log")
     axes.set_xlabel("wave number k [1/Mpc]")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.grid(visible=True)
