@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from plait.plots import palette, style
 from plait.readers.snapshots import Floats, Snapshot
@@ -58,7 +58,10 @@ def plot_maps(
             _draw_map(axes, snapshot, values, norm, axis)
             bar = figure.colorbar(axes.images[0], ax=axes, fraction=0.046 * min(1.0, aspect), pad=0.02)
             bar.outline.set_visible(False)
+            if isinstance(norm, LogNorm):
+                bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            bar.ax.yaxis.set_minor_formatter(NullFormatter())
             bar.set_label(QUANTITIES[quantity].lower())
     for axes, snapshot in zip(panels, snapshots, strict=False):
         axes.set_xlabel(_AXES[right])
