@@ -194,7 +194,7 @@ if(PLAIT_WITH_HDF5)
   find_package(ZLIB QUIET)  # checksums of checkpoints
   plait_external(ZLIB::ZLIB FIND "find_dependency(ZLIB)" MODULE zlib)
 endif()
-plait_part(HDF5 "checkpoints, snapshots, apps/ring, apps/sph, apps/pic, apps/dns and apps/cholesky"
+plait_part(HDF5 "checkpoints, snapshots, and the programs in apps/"
   "libhdf5-openmpi-dev zlib1g-dev" hdf5_FOUND ZLIB_FOUND)
 set(hdf5_FOUND ${PLAIT_HAS_HDF5})
 
@@ -212,7 +212,7 @@ if(PLAIT_WITH_FFT)
   mark_as_advanced(PLAIT_FFTW_THREADS)
   plait_external("${PLAIT_FFTW_THREADS}" FIND "" LIBS ${PLAIT_FFTW_THREADS})
 endif()
-plait_part(FFT "plait::fft, apps/dns and the spectral solver of apps/pic" libfftw3-dev fftw_FOUND PLAIT_FFTW_THREADS)
+plait_part(FFT "plait::fft, apps/dns, apps/cosmology and the spectral solver of apps/pic" libfftw3-dev fftw_FOUND PLAIT_FFTW_THREADS)
 
 # Highway: loops over particles, written once and run at the vector width of the processor, and its sort.
 if(PLAIT_WITH_PARTICLES AND PLAIT_HEADERS AND EXISTS ${PLAIT_HEADERS}/hwy/targets.cc)
@@ -226,7 +226,7 @@ elseif(PLAIT_WITH_PARTICLES)
     plait_find_at(hwy hwy/highway.h hwy hwy_contrib HINTS HIGHWAY HWY)
   endif()
 endif()
-plait_part(PARTICLES "plait::particles, apps/ring and apps/sph" libhwy-dev hwy_FOUND)
+plait_part(PARTICLES "plait::particles, apps/ring, apps/sph and apps/cosmology" libhwy-dev hwy_FOUND)
 
 if(PLAIT_HEADERS)
   # CLI11 is there.

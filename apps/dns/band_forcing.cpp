@@ -6,7 +6,7 @@
 #include <numeric>
 #include <string>
 
-#include "dns/random_mode.hpp"
+#include "support/random_mode.hpp"
 
 namespace dns {
 
@@ -50,7 +50,7 @@ BandForcing::BandForcing(const Forcing& settings, const Modes& modes, plait::Gro
     }
   };
   for_modes([this](const std::array<int, 3>& k, double) {
-    if (decides(k)) {
+    if (app::decides(k)) {
       processes_.push_back(k);
     }
   });
@@ -69,7 +69,7 @@ BandForcing::BandForcing(const Forcing& settings, const Modes& modes, plait::Gro
       mode.k = {static_cast<double>(k[0]), static_cast<double>(k[1]), static_cast<double>(k[2])};
       mode.weight = k[2] > 0 ? 2 : 1;
       mode.shell = static_cast<std::size_t>(size + 0.5);
-      mode.is_conjugate = !decides(k);
+      mode.is_conjugate = !app::decides(k);
       const std::array<int, 3> decider = mode.is_conjugate ? std::array<int, 3>{-k[0], -k[1], -k[2]} : k;
       const auto found = std::find(processes_.begin(), processes_.end(), decider);
       mode.process = static_cast<std::size_t>(found - processes_.begin());
@@ -169,7 +169,7 @@ void BandForcing::accelerate(Fields& fields, double dt) const {
 void BandForcing::advance_processes(double keep, std::uint64_t step) {
   const double noise = std::sqrt(settings_.variance * (1 - keep * keep));
   for (std::size_t p = 0; p < processes_.size(); ++p) {
-    RandomOfMode random{settings_.seed, processes_[p], step};
+    app::RandomOfMode random{settings_.seed, processes_[p], step};
     for (std::size_t c = 0; c < 3; ++c) {
       double* const part = state_.data() + 6 * p + 2 * c;
       const Complex change = noise * random.normal();

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <span>
 
-#include "dns/random_mode.hpp"
+#include "support/random_mode.hpp"
 
 namespace dns {
 
@@ -41,8 +41,8 @@ void add_pair(const Layout& layout, Array& array, const std::array<int, 3>& k, C
 
 /// Rogallo's velocity: random amplitude and phase in the two directions normal to k; the mean of |u|^2 is 1.
 std::array<Complex, 3> random_velocity(const std::array<int, 3>& k, std::uint64_t seed) {
-  const bool is_decider = decides(k);
-  RandomOfMode random{seed, is_decider ? k : std::array<int, 3>{-k[0], -k[1], -k[2]}};
+  const bool is_decider = app::decides(k);
+  app::RandomOfMode random{seed, is_decider ? k : std::array<int, 3>{-k[0], -k[1], -k[2]}};
   const Complex first = random.normal() * std::numbers::sqrt2 / 2.0;
   const Complex second = random.normal() * std::numbers::sqrt2 / 2.0;
   const double sign = is_decider ? 1 : -1;

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "dns/random_mode.hpp"
+#include "support/random_mode.hpp"
 
 namespace dns {
 
@@ -179,7 +179,7 @@ void Solver::set_time(double time, std::uint64_t step_count) noexcept {
 Shift Solver::shift(int grid, std::uint64_t step) const {
   std::array<double, 3> parts{};
   if (scheme_.dealiasing == Dealiasing::phase_shift_random) {
-    RandomOfMode random{scheme_.seed, {}, step};
+    app::RandomOfMode random{scheme_.seed, {}, step};
     std::ranges::generate(parts, [&] { return random.unit(); });
   }
   return shift_of(modes_, grid, parts);

@@ -202,6 +202,44 @@ typedef struct plait_short_range_options {
 int plait_short_range_options_init(plait_short_range_options* options, size_t size);
 int plait_system_add_short_range(plait_system* system, const plait_short_range_options* options);
 
+/* ---- Neighbours ---- */
+
+/* The neighbours of each particle; a system owns them. */
+typedef struct plait_neighbours plait_neighbours;
+
+/* Which particles are neighbours: within a radius, also at exactly this distance. Later versions add fields at the end.
+ */
+typedef struct plait_neighbour_options {
+  size_t size;
+  int search;       /* A plait_search. Default: gather. */
+  int radius_field; /* Each particle's: a field of one double or one float. Default -1: `radius` is that of all. */
+  double radius;
+  uint64_t source_kinds, target_kinds; /* A bit for each kind. Default: all. */
+  size_t travel_count;
+  const int* travels; /* The fields that imported particles have, beside position and id. Copied. */
+} plait_neighbour_options;
+
+int plait_neighbour_options_init(plait_neighbour_options* options, size_t size);
+/* Each step and update finds neighbours, among the particles of all ranks. Adds a field to the store. */
+int plait_system_add_neighbours(plait_system* system,
+                                const plait_neighbour_options* options,
+                                const plait_neighbours** neighbours);
+
+/* Those of the particle at place i are indices[offsets[i]] to indices[offsets[i + 1] - 1], ascending: places in the
+ * store or, from `count` on, `count` plus a place among imported particles, which other ranks own. */
+typedef struct plait_neighbour_lists {
+  size_t count; /* Of particles; there is one more offset. */
+  const size_t* offsets;
+  const int32_t* indices;
+  size_t imported_count;
+} plait_neighbour_lists;
+
+/* Gives the lists of the last step, which are valid until the next one or a change of the store. */
+int plait_neighbours_get(const plait_neighbours* neighbours, plait_neighbour_lists* lists);
+/* Returns the values of a field of imported particles. NULL if there are none, or the field does not travel; then
+ * plait_last_error() has a sentence. */
+const void* plait_neighbours_imported_values(const plait_neighbours* neighbours, int field);
+
 /* ---- Steps ---- */
 
 /* Processes the particles at the places [first, last). Several workers call it for different ranges. Results as for

@@ -329,6 +329,70 @@ static int count_step(plait_store* store, void* argument) {
   return 0;
 }
 
+/* Every rank can compute the distance of two particles from their ids. */
+static int are_neighbours(int64_t a, int64_t b) {
+  double square = 0;
+  int axis;
+  for (axis = 0; axis < 3; ++axis) {
+    const double d = number_of(a, axis) - number_of(b, axis);
+    square += d * d;
+  }
+  return a != b && square <= (double)(float)REACH * (double)(float)REACH;
+}
+
+/* By one radius for all, or by the field of each particle's, which are equal. */
+static void list_neighbours(plait_runtime* runtime, int has_field) {
+  gas particles = make_gas(runtime);
+  plait_system* system = NULL;
+  const plait_neighbours* neighbours = NULL;
+  plait_neighbour_lists lists;
+  plait_neighbour_options options;
+  const int64_t* ids;
+  const int64_t* imported_ids;
+  int type = 0;
+  int components = 0;
+  size_t i;
+  size_t j;
+  CHECK_DONE(plait_system_create(runtime, particles.store, NULL, &system));
+  CHECK_DONE(plait_neighbour_options_init(&options, sizeof options));
+  options.search = 7;
+  CHECK(plait_system_add_neighbours(system, &options, &neighbours) == PLAIT_BAD_ARGUMENT);
+  options.search = PLAIT_SYMMETRIC;
+  options.radius = (double)(float)REACH;
+  options.radius_field = has_field ? particles.reach : -1;
+  options.travel_count = 1;
+  options.travels = &particles.mass;
+  CHECK_DONE(plait_system_add_neighbours(system, &options, &neighbours));
+  CHECK_DONE(plait_store_describe_field(particles.store, particles.neighbours + 1, &type, &components));
+  CHECK(type == PLAIT_FLOAT && components == 1);
+  CHECK(plait_neighbours_get(neighbours, &lists) == PLAIT_BAD_ARGUMENT);
+  CHECK_DONE(plait_system_update(system));
+  CHECK_DONE(plait_neighbours_get(neighbours, &lists));
+  CHECK(lists.count == plait_store_size(particles.store));
+  CHECK((lists.imported_count > 0) == (plait_rank_count(runtime) > 1));
+  CHECK(plait_neighbours_imported_values(neighbours, particles.velocity) == NULL);
+  ids = plait_store_values(particles.store, PLAIT_ID);
+  imported_ids = plait_neighbours_imported_values(neighbours, PLAIT_ID);
+  for (i = 0; i < lists.count; ++i) {
+    size_t expected = 0;
+    for (j = 0; j < COUNT; ++j) {
+      expected += (size_t)are_neighbours(ids[i], (int64_t)j);
+    }
+    CHECK(lists.offsets[i + 1] - lists.offsets[i] == expected);
+    for (j = lists.offsets[i]; j < lists.offsets[i + 1]; ++j) {
+      const size_t index = (size_t)lists.indices[j];
+      const int is_own = index < lists.count;
+      const int64_t id = is_own ? ids[index] : imported_ids[index - lists.count];
+      const double mass =
+          is_own ? ((const double*)plait_store_values(particles.store, particles.mass))[index]
+                 : ((const double*)plait_neighbours_imported_values(neighbours, particles.mass))[index - lists.count];
+      CHECK(are_neighbours(ids[i], id) && mass == mass_of(id));
+    }
+  }
+  CHECK_DONE(plait_system_free(&system));
+  CHECK_DONE(plait_store_free(&particles.store));
+}
+
 /* Free flight: by functions of the program, and by the leapfrog without forces. */
 static void fly(plait_runtime* runtime, int is_leapfrog) {
   gas particles = make_gas(runtime);
@@ -406,6 +470,8 @@ int main(int argc, char** argv) {
   sum_gravity(runtime, PLAIT_FULL, NULL, 1e-9);
   sum_gravity(runtime, PLAIT_MIXED, gravity, 1e-4);
   sum_short_range(runtime);
+  list_neighbours(runtime, 0);
+  list_neighbours(runtime, 1);
   fly(runtime, 0);
   fly(runtime, 1);
   end_with_an_error(runtime);

@@ -14,12 +14,12 @@ namespace app {
 using plait::Error;
 using plait::ErrorCode;
 
-void add_step_options(CLI::App& app, StepSettings& settings, const std::string& length) {
+void add_step_options(CLI::App& app, StepSettings& settings, const std::string& length, const std::string& until) {
   app.add_option(
       "-o,--output", settings.output, "Folder for snapshots [the run's folder under `plait run`, else here]");
   app.add_flag("--force,--overwrite", settings.overwrites, "Replace the snapshots of another run");
   auto* const steps = app.add_option("--steps", settings.steps, fmt::format("Steps to make [{}]", length));
-  app.add_option("--until", settings.until, "Time to reach")->excludes(steps);
+  app.add_option("--until", settings.until, until)->excludes(steps);
   app.add_option("--snapshot-every", settings.snapshot_steps, "Steps between snapshots; 0: at begin and end only")
       ->capture_default_str();
   app.add_option("--diagnose-every", settings.diagnose_steps, "Steps between lines of energy; 0: at begin and end only")

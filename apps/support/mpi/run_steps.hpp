@@ -24,8 +24,12 @@ struct StepSettings {
   std::uint64_t diagnose_steps = 64;
 };
 
-/// Adds the options to `app`; `length` describes the length of a run without them.
-void add_step_options(CLI::App& app, StepSettings& settings, const std::string& length);
+/// Adds the options to `app`; `length` describes the length of a run without them, `until` the
+/// option of that name.
+void add_step_options(CLI::App& app,
+                      StepSettings& settings,
+                      const std::string& length,
+                      const std::string& until = "Time to reach");
 
 /// A program's snapshots in a folder: NAME-00000012.hdf5.
 struct SnapshotFolder {

@@ -133,6 +133,7 @@ def neighbours(
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
     box: tuple[Sequence[float], Sequence[float], Sequence[bool]],
+    search: int,
 ) -> tuple[
     Annotated[NDArray[numpy.int64], dict(shape=(None,))],
     Annotated[NDArray[numpy.int64], dict(shape=(None,))],
@@ -140,5 +141,5 @@ def neighbours(
     """
     Offsets (n + 1,) and indices; collective.
 
-    box: low and high corner, which axes are periodic.
+    box: low and high corner, which axes are periodic. search: 0 gathers, 1 scatters, 2 does both.
     """

@@ -79,6 +79,7 @@ def neighbours(
     *,
     box: Any = None,
     periodic: bool | Sequence[bool] = True,
+    search: Literal["gather", "scatter", "symmetric"] = "gather",
 ) -> Neighbours:
     """All particles, of any rank, within a distance of each of this rank's particles.
 
@@ -89,12 +90,17 @@ def neighbours(
         Positions outside stand for their image inside. Radii must be less than half of each periodic
         edge.
     periodic: which axes of `box` are.
+    search: whose radius counts: that of the particle ("gather"), that of its neighbour ("scatter"), or
+        the larger one ("symmetric", by which both are each other's neighbours).
 
-    Distances are exact to the rounding of 48 bits. Collective. Raises ValueError for positions and
+    Distances are those of double precision. Collective. Raises ValueError for positions and
     radii that are not finite. Cost: O(n log n) and the neighbours.
     """
     places = _positions(positions)
     radii = _per_row(radius, len(places), "radius")
+    searches = ("gather", "scatter", "symmetric")
+    if search not in searches:
+        raise ValueError(f'"{search}" is unknown: use "gather", "scatter" or "symmetric"')
     low, high, axes = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (False, False, False)
     if box is not None:
         corners = np.asarray(box, np.float64)
@@ -110,7 +116,11 @@ def neighbours(
         if len(each) != 3:
             raise ValueError(f"periodic has {len(each)} values: pass one, or one for each axis")
         axes = (each[0], each[1], each[2])
-    return Neighbours(*_extension.part("neighbours")(runtime._engine, places, radii, (low, high, axes)))
+    return Neighbours(
+        *_extension.part("neighbours")(
+            *(runtime._engine, places, radii, (low, high, axes)), searches.index(search)
+        )
+    )
 
 
 def _three(numbers: Floats) -> tuple[float, float, float]:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "plait/c/handles.hpp"
@@ -26,6 +27,13 @@ struct plait_store {
   std::vector<Type> types{{PLAIT_DOUBLE, 3}, {PLAIT_INT64, 1}, {byte_type, 1}, {PLAIT_FLOAT, 1}};  ///< By field.
 };
 
+/// Neighbour lists of a system.
+struct plait_neighbours {
+  plait_store& store;
+  const plait::particles::NeighbourLists* lists;
+  std::vector<int> imported_fields;
+};
+
 /// A system, and the group for its sums. Threads: one at a time.
 struct plait_system {
   plait_system(plait_runtime& runtime, plait_store& its_store, const plait::particles::SystemOptions& options)
@@ -38,4 +46,5 @@ struct plait_system {
   plait_store& store;
   plait::particles::System system;
   plait::comm::Group ranks;
+  std::vector<std::unique_ptr<plait_neighbours>> neighbours;
 };

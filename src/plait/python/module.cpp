@@ -184,15 +184,16 @@ auto gravity(Engine& engine, const Positions& positions, const Numbers& masses, 
                    array_of<1>(std::move(forces.potentials), {masses.size()})};
 }
 
-auto neighbours(Engine& engine, const Positions& positions, const Numbers& radii, const BoxTuple& box) {
+auto neighbours(Engine& engine, const Positions& positions, const Numbers& radii, const BoxTuple& box, int search) {
   if (positions.shape(0) != radii.size()) {
     throw nb::value_error("positions and radii must have one row a point");
   }
   const auto& [low, high, periodic] = box;
-  const particles::Space space{.root = {vector_of(low), vector_of(high)}, .periodic = periodic};
-  NeighbourLists found = engine.run([&] {
-    return find_neighbours(engine.runtime(), engine.group(), numbers_of(positions), numbers_of(radii), space);
-  });
+  const NeighbourSettings settings{.radii = numbers_of(radii),
+                                   .search = static_cast<particles::Search>(search),
+                                   .space = {.root = {vector_of(low), vector_of(high)}, .periodic = periodic}};
+  NeighbourLists found =
+      engine.run([&] { return find_neighbours(engine.runtime(), engine.group(), numbers_of(positions), settings); });
   const std::size_t count = found.indices.size();
   return std::pair{array_of<1>(std::move(found.offsets), {radii.size() + 1}),
                    array_of<1>(std::move(found.indices), {count})};
@@ -213,8 +214,9 @@ void add_particles_module(nb::module_& module) {
              "positions"_a,
              "radii"_a,
              "box"_a,
+             "search"_a,
              "Offsets (n + 1,) and indices; collective.\n\n"
-             "box: low and high corner, which axes are periodic.");
+             "box: low and high corner, which axes are periodic. search: 0 gathers, 1 scatters, 2 does both.");
 }
 #endif
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plait/comm/collectives/group.hpp"
+#include "plait/particles/neighbours/short_range.hpp"
 #include "plait/particles/store/space.hpp"
 #include "plait/runtime/runtime.hpp"
 
@@ -18,12 +19,17 @@ struct NeighbourLists {
   std::vector<std::int64_t> indices;
 };
 
-/// Finds, for each point of this rank, all other points of any rank that are within its radius. Collective; call it
+struct NeighbourSettings {
+  std::span<const double> radii;  ///< Of this rank's points.
+  particles::Search search = particles::Search::gather;
+  particles::Space space;
+};
+
+/// Finds, for each point of this rank, all other points of any rank that are its neighbours. Collective; call it
 /// without the GIL. Throws: `Error` with `bad_argument` for positions or radii that cannot be.
 [[nodiscard]] NeighbourLists find_neighbours(Runtime& runtime,
                                              const comm::Group& group,
                                              std::span<const double> positions,
-                                             std::span<const double> radii,
-                                             const particles::Space& space);
+                                             const NeighbourSettings& settings);
 
 }  // namespace plait::python

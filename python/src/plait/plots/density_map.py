@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from plait.plots import palette, style
 from plait.readers.snapshots import Floats, Snapshot
@@ -25,11 +25,14 @@ QUANTITIES: dict[str, str] = {
 _AXES = "xyz"
 _DOTS_MAX = 20_000
 _RANKS_NAMED_MAX = 16
-_LOGARITHMIC_FROM = 20.0  # times from low to high
+_LOGARITHMIC_FROM = 10.0  # times from low to high
 #: A particle that reaches over more pixels is drawn on a grid that is coarser by a power of two.
 _PIXELS_MAX = 10.0
 _COARSEST = 16
 _CHUNK = 4_000_000
+#: For files without a reach: the particles in a cell of mean density, and the largest reach in pixels.
+_NEARBY = 8
+_REACH_MAX = 40.0
 
 
 def plot_maps(
@@ -55,13 +58,16 @@ def plot_maps(
             _draw_map(axes, snapshot, values, norm, axis)
             bar = figure.colorbar(axes.images[0], ax=axes, fraction=0.046 * min(1.0, aspect), pad=0.02)
             bar.outline.set_visible(False)
+            if isinstance(norm, LogNorm):
+                bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            bar.ax.yaxis.set_minor_formatter(NullFormatter())
             bar.set_label(QUANTITIES[quantity].lower())
     for axes, snapshot in zip(panels, snapshots, strict=False):
         axes.set_xlabel(_AXES[right])
         axes.set_ylabel(_AXES[up])
-        time = f"t = {snapshot.time:.4g}, " if snapshot.time is not None else ""
-        style.title(axes, f"{time}{snapshot.count:,} particles ({snapshot.kind})")
+        when = f"{snapshot.when()}, " if snapshot.when() else ""
+        style.title(axes, f"{when}{snapshot.count:,} particles ({snapshot.kind})")
     for axes in panels[len(snapshots) :]:
         axes.set_axis_off()
     return figure
@@ -82,7 +88,7 @@ def project(snapshot: Snapshot, weights: Floats, axis: int, pixels: int) -> Floa
     if snapshot.is_periodic:
         places %= np.asarray(shape)
     reach = (
-        _reach(snapshot, shape) if snapshot.reach is None else np.maximum(snapshot.reach / pixel, 1.0)
+        _reach(snapshot, pixel) if snapshot.reach is None else np.maximum(snapshot.reach / pixel, 1.0)
     )
     levels = np.maximum(0, np.ceil(np.log2(reach / _PIXELS_MAX))).astype(int)
     levels = np.minimum(levels, int(np.log2(_COARSEST)))
@@ -124,10 +130,18 @@ def _deposit(
     return total.reshape(shape)
 
 
-def _reach(snapshot: Snapshot, shape: tuple[int, int]) -> Floats:
-    """Files without it: as wide as the mean distance in the picture, within limits."""
-    mean = np.sqrt(shape[0] * shape[1] / max(1, snapshot.positions.shape[0]))
-    return np.full(snapshot.positions.shape[0], float(np.clip(1.5 * mean, 1.0, 12.0)))
+def _reach(snapshot: Snapshot, pixel: float) -> Floats:
+    """Files without it, in pixels: half as far again as the mean distance nearby, within limits."""
+    count = snapshot.positions.shape[0]
+    size = snapshot.high - snapshot.low
+    side = (size.prod() * _NEARBY / max(1, count)) ** (1 / 3) if (size > 0).all() else float(size.max())
+    cells = np.clip(np.ceil(size / side), 1, 512).astype(int)
+    places = np.floor((snapshot.positions - snapshot.low) / np.where(size > 0, size, 1.0) * cells)
+    places = np.clip(places, 0, cells - 1).astype(np.int64)
+    flat = (places[:, 0] * cells[1] + places[:, 1]) * cells[2] + places[:, 2]
+    nearby = np.bincount(flat)[flat]
+    reach: Floats = np.clip(1.5 * side / nearby ** (1 / 3) / pixel, 1.0, _REACH_MAX)
+    return reach
 
 
 def _plane(axis: int) -> tuple[int, int]:

@@ -39,6 +39,13 @@ class Snapshot:
     reach: Floats | None  # (n,): how far each reaches; None where the file has none
     energies: Floats | None  # (n,): specific internal energy
     ranks: npt.NDArray[np.int64] | None  # (n,): which rank wrote each
+    redshift: float | None = None  # of an expanding universe
+
+    def when(self) -> str:
+        """Its time or redshift, as text; empty where the file has neither."""
+        if self.redshift is not None:
+            return f"redshift {self.redshift:.4g}"
+        return f"t = {self.time:.6g}" if self.time is not None else ""
 
 
 def first_and_last(folder: Path, kind: str | None = None) -> list[Snapshot]:
@@ -127,6 +134,7 @@ def _read(path: Path, file: Any, kind: str | None) -> Snapshot:
         reach=None if reach is None else reach[sound] * every ** (1 / 3),
         energies=None if energies is None else energies[sound],
         ranks=None if ranks is None else ranks[sound],
+        redshift=_redshift(file),
     )
 
 
@@ -145,6 +153,14 @@ def _header(file: Any) -> Any:
 def _time(file: Any) -> float | None:
     header = _header(file)
     return float(np.ravel(header["Time"])[0]) if "Time" in header else None
+
+
+def _redshift(file: Any) -> float | None:
+    """None without expansion."""
+    cosmology = file["Cosmology"].attrs if "Cosmology" in file else {}
+    if int(np.ravel(cosmology.get("Cosmological run", 0))[0]) == 0:
+        return None
+    return float(1 / np.ravel(cosmology["Scale-factor"])[0] - 1)
 
 
 def _mass_of_table(file: Any, number: int) -> float:

@@ -23,12 +23,15 @@ from plait.plots import (
     energies,
     fields,
     hidden,
+    power_spectra,
     profile,
     style,
     turbulence,
     workload,
 )
+from plait.readers.groups import read_groups
 from plait.readers.openpmd import first_and_last_fields
+from plait.readers.power_spectra import read_power_spectra
 from plait.readers.profiles import read_profile
 from plait.readers.snapshots import first_and_last
 from plait.readers.statistics import read_statistics
@@ -55,7 +58,7 @@ class OutputPicture:
 def draw_outputs(folder: Path, run: Run, matched: pl.DataFrame) -> Iterator[OutputPicture]:
     """One for each kind of output that is there."""
     snapshots = first_and_last(folder, "dark matter")
-    if snapshots:
+    if snapshots and not snapshots[-1].is_periodic:
         yield OutputPicture(
             "bodies",
             "The bodies at the first and the last snapshot",
@@ -90,10 +93,10 @@ def _draw_particles(folder: Path, run: Run) -> Iterator[OutputPicture]:
             _png(workload.plot_workload(steps)),
         )
     snapshots = first_and_last(folder)
-    if snapshots and snapshots[-1].kind == "gas":
+    if snapshots and (snapshots[-1].kind == "gas" or snapshots[-1].is_periodic):
         yield OutputPicture(
             "density-map",
-            "Gas at the first and the last snapshot",
+            f"{snapshots[-1].kind.capitalize()} at the first and the last snapshot",
             "Column density, seen along z, in the file's units; each particle is as wide as it "
             "reaches. `plait map` draws other snapshots, quantities and axes.",
             _png(density_map.plot_maps(snapshots)),
@@ -105,6 +108,25 @@ def _draw_particles(folder: Path, run: Run) -> Iterator[OutputPicture]:
             "Which rank has which particles",
             "At the first and the last snapshot, in a layer through the middle, seen along z.",
             _png(density_map.plot_maps(shared, "ranks")),
+        )
+    spectra = read_power_spectra(folder)
+    if spectra:
+        yield OutputPicture(
+            "power-spectra",
+            "Power spectra of the density",
+            "As measured in the run. Dashed: the first spectrum, grown by linear theory. Long waves "
+            "follow it; short ones do not once their contrasts are near 1. Few waves are in the box "
+            "at the left end.",
+            _png(power_spectra.plot_power_spectra(spectra)),
+        )
+    groups = read_groups(folder)
+    if groups:
+        yield OutputPicture(
+            "groups",
+            "Groups of particles by mass",
+            "By friends of friends, with a fifth of the mean distance of particles, 20 particles or "
+            "more. Structure forms from small to large: heavier groups appear later.",
+            _png(power_spectra.plot_groups(groups)),
         )
     statistics = read_statistics(folder)
     if statistics is not None:

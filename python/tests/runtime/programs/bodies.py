@@ -59,13 +59,19 @@ def neighbours(rt: plait.Runtime) -> None:
     ):
         d = places[None] - places[:, None]
         d -= np.where(np.isinf(period), 0, np.where(np.isinf(period), 1, period)) * np.round(d / period)
-        near = (d**2).sum(2) <= np.broadcast_to(radius, len(places))[:, None] ** 2
-        np.fill_diagonal(near, False)
-        for mine in parts(rt, len(places)):
-            reach = radius[mine] if isinstance(radius, np.ndarray) else radius
-            found = plait.particles.neighbours(rt, places[mine], reach, box=box)
-            assert np.array_equal(np.diff(found.offsets), near[mine].sum(1))
-            assert np.array_equal(found.indices, np.nonzero(near[mine])[1])
+        gathered = (d**2).sum(2) <= np.broadcast_to(radius, len(places))[:, None] ** 2
+        np.fill_diagonal(gathered, False)
+        all_near: dict[Any, Any] = {
+            "gather": gathered,
+            "scatter": gathered.T,
+            "symmetric": gathered | gathered.T,
+        }
+        for search, near in all_near.items():
+            for mine in parts(rt, len(places)):
+                reach = radius[mine] if isinstance(radius, np.ndarray) else radius
+                found = plait.particles.neighbours(rt, places[mine], reach, box=box, search=search)
+                assert np.array_equal(np.diff(found.offsets), near[mine].sum(1))
+                assert np.array_equal(found.indices, np.nonzero(near[mine])[1])
 
 
 def refused(call: Any, sentence: str) -> None:
@@ -92,6 +98,7 @@ def refusals(rt: plait.Runtime) -> None:
         "less than half of each periodic edge",
     )
     refused(lambda: particles.neighbours(rt, good, 0.1, box=(1, 1)), "pass three edges")
+    refused(lambda: particles.neighbours(rt, good, 0.1, search="spread"), "is unknown")  # type: ignore[arg-type]
 
 
 with plait.Runtime(workers=2) as rt:

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -108,6 +109,8 @@ struct DatasetTraits {
   Absent absent = Absent::refused;
   Valid valid = Valid::finite;
   bool is_single = false;  ///< Reals are stored in single precision.
+  /// In files of an expanding universe, values times the scale factor to this power are physical.
+  double scale_exponent = 0;
 };
 
 /// The storage of a field in files: one data set for each kind that has the field.
@@ -134,6 +137,9 @@ struct SnapshotLayout {
   Units units{};  ///< Of the program; reading converts other units to these.
   std::vector<Dataset> datasets;
   std::uint64_t kinds = all_kinds;  ///< The kinds to read.
+  /// The program integrates in comoving coordinates, and accepts files of an expanding universe.
+  bool is_comoving = false;
+  std::optional<Units> file_units;  ///< Of files that do not name theirs; absent: the program's.
 };
 
 }  // namespace plait::particles::hdf5

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -46,10 +47,43 @@ Slab slab_of(const SnapshotInfo& info, std::uint32_t type, std::uint32_t rank, s
           total / ranks + (rank < total % ranks ? 1 : 0)};
 }
 
-Units read_units(const files::Hdf5Reader& in, const Units& otherwise) {
+/// Refuses an expanding universe unless the layout accepts it.
+std::optional<Cosmology> read_cosmology(const files::Hdf5Reader& in,
+                                        const Attributes& header,
+                                        const SnapshotLayout& layout) {
+  const Attributes swift = in.exists("Cosmology") ? in.attributes("Cosmology") : Attributes{};
+  const bool is_swift = get_or(swift, "Cosmological run", 0.0) != 0;
+  if (is_swift && !layout.is_comoving) {
+    in.fail("of a cosmological run, in comoving lengths; only files of runs without expansion can be read");
+  }
+  const double hubble = get_or(header, "HubbleParam", 0.0);
+  const double matter = get_or(header, "Omega0", 0.0);
+  if (is_swift) {
+    return Cosmology{.scale_factor = swift.get<double>("Scale-factor"),
+                     .hubble = swift.get<double>("h"),
+                     .matter = swift.get<double>("Omega_m"),
+                     .baryons = get_or(swift, "Omega_b", 0.0)};
+  }
+  if (!layout.is_comoving || !(hubble > 0) || !(matter > 0)) {
+    return std::nullopt;
+  }
+  return Cosmology{.scale_factor = get_or(header, "Time", 1 / (1 + get_or(header, "Redshift", 0.0))),
+                   .hubble = hubble,
+                   .matter = matter,
+                   .baryons = get_or(header, "OmegaBaryon", 0.0),
+                   .has_gadget_velocities = true};
+}
+
+Units read_units(const files::Hdf5Reader& in, const SnapshotLayout& layout, const std::optional<Cosmology>& cosmology) {
   const auto group = in.exists("Units") ? "Units" : in.exists("InternalCodeUnits") ? "InternalCodeUnits" : nullptr;
   if (group == nullptr) {
-    return otherwise;
+    Units units = layout.file_units.value_or(layout.units);
+    if (cosmology && cosmology->has_gadget_velocities) {
+      for (double* unit : {&units.length, &units.mass, &units.time}) {
+        *unit /= cosmology->hubble;
+      }
+    }
+    return units;
   }
   const Attributes values = in.attributes(group);
   Units units;
@@ -204,11 +238,9 @@ SnapshotInfo read_info(const files::Hdf5Reader& in, const SnapshotLayout& layout
   SnapshotInfo info;
   info.file = in.name();
   const Attributes header = in.attributes("Header");
-  info.units = read_units(in, layout.units);
+  info.header.cosmology = read_cosmology(in, header, layout);
+  info.units = read_units(in, layout, info.header.cosmology);
   read_totals(in, header, info);
-  if (in.exists("Cosmology") && get_or(in.attributes("Cosmology"), "Cosmological run", 0.0) != 0) {
-    in.fail("of a cosmological run, in comoving lengths; only files of runs without expansion can be read");
-  }
   const double length = conversion(info.units, layout.units, length_dimension);
   info.header.time = get_or(header, "Time", 0.0) * conversion(info.units, layout.units, time_dimension);
   auto box = get_or(header, "BoxSize", std::vector<double>{});

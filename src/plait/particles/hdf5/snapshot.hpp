@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,13 +18,24 @@ namespace plait::particles::hdf5 {
 
 using files::Attributes;
 
+/// The universe of a file in comoving coordinates: flat, with matter and a cosmological constant.
+struct Cosmology {
+  double scale_factor = 1;
+  double hubble = 0;   ///< The rate of expansion today, in 100 km/s/Mpc.
+  double matter = 0;   ///< The share of matter today.
+  double baryons = 0;  ///< That of baryons, part of it; 0 if the file has none.
+  /// Velocities are peculiar ones over the square root of the scale factor, as GADGET stores them, not peculiar ones.
+  bool has_gadget_velocities = false;
+};
+
 /// The content of a file besides its particles.
 struct SnapshotHeader {
   double time = 0;  ///< In the program's units.
   Vector box;       ///< The edges, in the program's units. Readers expect positions in [0, box) of a periodic box.
   std::uint32_t dimensions = 3;
   bool is_periodic = false;
-  std::string code = "plait";  ///< The program.
+  std::optional<Cosmology> cosmology;  ///< Of an expanding universe.
+  std::string code = "plait";          ///< The program.
   std::string run_name = "plait";
   /// The program's own groups, by name: "RunState", "HydroScheme", "Parameters", ...
   std::map<std::string, Attributes> groups;
@@ -54,7 +66,8 @@ struct SnapshotInfo {
 /// Reads the share of `rank` and appends it to `particles`, types in ascending order. If as many ranks read as wrote,
 /// each gets the particles that it wrote, in the same order within each type.
 ///
-/// Converts numbers to the layout's units. Does not check for particles at equal positions. Error: also absent data
+/// Converts numbers to the layout's units. Units of GADGET's cosmological files are over h: lengths, masses and times
+/// are divided by it. Does not check for particles at equal positions. Error: also absent data
 /// sets, wrong shapes, numbers that are not finite or not positive as required, and duplicate ids within the share;
 /// `particles` is unchanged.
 [[nodiscard]] Result<SnapshotInfo> read_snapshot(const std::filesystem::path& file,

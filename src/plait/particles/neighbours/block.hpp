@@ -119,6 +119,17 @@ struct Block {
   Vector centre;
   BlockParticles targets;
   BlockParticles sources;
+  const Particles* own = nullptr;     ///< The store of the targets, and of the sources of this rank.
+  const Particles* ghosts = nullptr;  ///< The store of the other sources, with the fields that travel.
+
+  /// The value of source `j` as it is stored. Expects: the field is in `ShortRangeOptions::travels` or `sources`, or is
+  /// position, kind or reach.
+  template <class T>
+  [[nodiscard]] const T& source(Field<T> field, std::size_t j) const {
+    const Particles::Index place = sources.places()[j];
+    return (place & BlockParticles::ghost) == 0 ? (*own)[field][place]
+                                                : (*ghosts)[field][place & ~BlockParticles::ghost];
+  }
 };
 
 }  // namespace plait::particles

@@ -123,6 +123,8 @@ void BlockMaker::for_blocks(const CellTable& table,
   const std::span<const Vector> positions = store.positions();
   const std::span<const float> reaches = store[options_->reach];
   const std::span<const std::uint8_t> kinds = store[Particles::kind];
+  block_.own = &store;
+  block_.ghosts = &table.ghosts();
   std::size_t next = 0;
   for (const CellGroup& group : table.groups_of(table[cell])) {
     const std::size_t begin = next;

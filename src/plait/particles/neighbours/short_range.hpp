@@ -25,6 +25,7 @@ struct ShortRangeOptions {
   double reach_factor = 1;             ///< Multiplies `reach`, such as the support in smoothing lengths.
   std::vector<BlockField> targets;     ///< The fields of targets in blocks.
   std::vector<BlockField> sources;     ///< The fields of sources in blocks.
+  std::vector<AnyField> travels;       ///< Other fields of sources that the kernel reads, by `Block::source`.
   std::uint64_t target_kinds = ~0ULL;  ///< A bit for each kind.
   std::uint64_t source_kinds = ~0ULL;
 };

@@ -24,12 +24,15 @@ constexpr std::uint32_t leaf_particles = 16;
 /// The fields of ghosts.
 std::vector<AnyField> travelling(const ShortRangeOptions& options) {
   std::vector<AnyField> fields{Particles::position, Particles::kind, options.reach};
-  for (const BlockField& field : options.sources) {
-    const AnyField any = field.whole();
-    if (std::ranges::none_of(fields, [&](const AnyField& other) { return other.column == any.column; })) {
-      fields.push_back(any);
+  const auto add = [&fields](const AnyField& field) {
+    if (std::ranges::none_of(fields, [&](const AnyField& other) { return other.column == field.column; })) {
+      fields.push_back(field);
     }
+  };
+  for (const BlockField& field : options.sources) {
+    add(field.whole());
   }
+  std::ranges::for_each(options.travels, add);
   return fields;
 }
 
@@ -57,7 +60,7 @@ struct WorkerState {
   PhaseTimes phases{};
 };
 
-class CellSums final : public Interaction {
+class CellSums final : public ShortRange {
  public:
   CellSums(ShortRangeSumsOptions options, const Tree* tree)
       : options_{std::move(options)},
@@ -125,6 +128,7 @@ class CellSums final : public Interaction {
   }
 
   [[nodiscard]] const Tree* tree() const noexcept override { return tree_; }
+  [[nodiscard]] const Particles& ghosts() const noexcept override { return ghosts_; }
 
  private:
   void make_cells(TaskContext& context, TaskKind kind) {
@@ -176,7 +180,7 @@ class CellSums final : public Interaction {
 
 }  // namespace
 
-std::unique_ptr<Interaction> make_short_range_sums(ShortRangeSumsOptions options, const Tree* tree) {
+std::unique_ptr<ShortRange> make_short_range_sums(ShortRangeSumsOptions options, const Tree* tree) {
   return std::make_unique<CellSums>(std::move(options), tree);
 }
 

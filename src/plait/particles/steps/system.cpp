@@ -352,6 +352,10 @@ Interaction& System::add_short_range(ShortRangeOptions search, std::vector<AnyFi
   return add(make_short_range_sums({std::move(search), std::move(results), std::move(kernel)}, state_->tree_));
 }
 
+NeighbourLists& System::add_neighbour_lists(NeighbourOptions options) {
+  return static_cast<NeighbourLists&>(add(make_neighbour_lists(state_->store_, std::move(options), state_->tree_)));
+}
+
 Interaction& System::add(std::unique_ptr<Interaction> interaction) {
   expect(!state_->graph_, "a system's interactions are added before its first step");
   state_->interaction_comms_.push_back(state_->messages_.claim_comms(1));

@@ -13,6 +13,7 @@
 #include "plait/particles/domains/decompose.hpp"
 #include "plait/particles/domains/domain.hpp"
 #include "plait/particles/interaction.hpp"
+#include "plait/particles/neighbours/neighbour_lists.hpp"
 #include "plait/particles/neighbours/short_range.hpp"
 #include "plait/particles/store/particles.hpp"
 #include "plait/particles/store/space.hpp"
@@ -60,6 +61,8 @@ class System {
   /// Any worker calls `kernel`, concurrently for different blocks. `results` are the fields to which it adds; all bytes
   /// zero must mean zero.
   Interaction& add_short_range(ShortRangeOptions search, std::vector<AnyField> results, ShortRangeKernel kernel);
+  /// Each step finds neighbours. Throws: as `make_neighbour_lists`.
+  NeighbourLists& add_neighbour_lists(NeighbourOptions options);
   Interaction& add(std::unique_ptr<Interaction> interaction);
   /// Several workers call `function` on parts of the particles, after the functions added earlier. `kind` names the
   /// tasks.

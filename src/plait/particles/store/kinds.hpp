@@ -24,6 +24,8 @@ class Kinds {
   [[nodiscard]] static constexpr Kinds none() noexcept { return from_bits(0); }
 
   [[nodiscard]] constexpr bool has(std::uint8_t kind) const noexcept { return (bits_ >> (kind & 63U) & 1U) != 0; }
+  /// A bit for each kind.
+  [[nodiscard]] constexpr std::uint64_t bits() const noexcept { return bits_; }
   [[nodiscard]] constexpr bool are_all() const noexcept { return bits_ == ~std::uint64_t{0}; }
   friend constexpr bool operator==(const Kinds&, const Kinds&) = default;
 

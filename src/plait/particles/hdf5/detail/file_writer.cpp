@@ -51,23 +51,30 @@ void put_group(files::Hdf5Writer& out, const std::string& path, const Attributes
   put_all(out, out.group(path), values);
 }
 
-void describe(files::Hdf5Writer& out, const files::Hdf5Handle& at, const Dataset& dataset, const Units& units) {
+void describe(files::Hdf5Writer& out,
+              const files::Hdf5Handle& at,
+              const Dataset& dataset,
+              const Units& units,
+              const SnapshotHeader& header) {
   const Dimension& dimension = dataset.traits.dimension;
   const double factor = conversion(units, Units{}, dimension);
+  const double scale = header.cosmology ? header.cosmology->scale_factor : 1;
+  const double exponent = header.cosmology ? dataset.traits.scale_exponent : 0;
   Attributes values;
   values.set("Description", dataset.traits.description);
   values.set("Expression for physical CGS units", unit_expression(dimension));
   values.set("Conversion factor to CGS (not including cosmological corrections)", factor);
-  values.set("Conversion factor to physical CGS (including cosmological corrections)", factor);
+  values.set("Conversion factor to physical CGS (including cosmological corrections)",
+             factor * std::pow(scale, exponent));
   values.set("U_M exponent", dimension.mass);
   values.set("U_L exponent", dimension.length);
   values.set("U_t exponent", dimension.time);
   values.set("U_I exponent", 0.0);
   values.set("U_T exponent", dimension.temperature);
-  values.set("a-scale exponent", 0.0);
+  values.set("a-scale exponent", exponent);
   values.set("h-scale exponent", 0.0);
-  values.set("Value stored as physical", 1);
-  values.set("Property can be converted to comoving", 0);
+  values.set("Value stored as physical", exponent == 0 ? 1 : 0);
+  values.set("Property can be converted to comoving", exponent == 0 ? 0 : 1);
   values.set("Lossy compression filter", "None");
   put_all(out, at, values);
 }
@@ -95,8 +102,9 @@ void write_header(files::Hdf5Writer& out, const SnapshotHeader& header, const Sh
   values.set("BoxSize", std::vector<double>{header.box.x, header.box.y, header.box.z});
   values.set("Dimension", header.dimensions);
   values.set("Time", header.time);
-  values.set("Redshift", 0.0);
-  values.set("Scale-factor", 1.0);
+  const double scale = header.cosmology ? header.cosmology->scale_factor : 1;
+  values.set("Redshift", 1 / scale - 1);
+  values.set("Scale-factor", scale);
   values.set("NumFilesPerSnapshot", 1);
   values.set("ThisFile", 0);
   values.set("Flag_Entropy_ICs", 0);
@@ -120,15 +128,48 @@ void write_units(files::Hdf5Writer& out, const Units& units) {
   put_group(out, "InternalCodeUnits", values);
 }
 
+/// With SWIFT's names.
+Attributes cosmology_group(const std::optional<Cosmology>& universe, const Units& units) {
+  Attributes values;
+  const Cosmology now = universe.value_or(Cosmology{.hubble = 1});
+  values.set("Cosmological run", universe ? 1 : 0);
+  values.set("Redshift", 1 / now.scale_factor - 1);
+  values.set("Scale-factor", now.scale_factor);
+  values.set("h", now.hubble);
+  if (universe) {
+    constexpr double hundred_km_per_s_per_mpc = 1e7 / 3.0856775814913673e24;  // 1/s
+    const double a = now.scale_factor;
+    const double rate = now.hubble * hundred_km_per_s_per_mpc * units.time;
+    values.set("H0 [internal units]", rate);
+    values.set("H [internal units]", rate * std::sqrt(now.matter / (a * a * a) + 1 - now.matter));
+    values.set("Omega_m", now.matter);
+    values.set("Omega_b", now.baryons);
+    values.set("Omega_cdm", now.matter - now.baryons);
+    values.set("Omega_lambda", 1 - now.matter);
+    values.set("w_0", -1.0);
+    values.set("w", -1.0);
+    for (const char* absent : {"Omega_r",
+                               "Omega_k",
+                               "Omega_nu",
+                               "Omega_nu_0",
+                               "Omega_g",
+                               "Omega_ur",
+                               "w_a",
+                               "N_eff",
+                               "N_ur",
+                               "T_CMB_0 [K]",
+                               "T_CMB_0 [internal units]"}) {
+      values.set(absent, 0.0);
+    }
+  }
+  return values;
+}
+
 /// Writes the groups that readers expect, and the program's own ones.
-void write_surroundings(files::Hdf5Writer& out, const SnapshotHeader& header) {
+void write_surroundings(files::Hdf5Writer& out, const SnapshotHeader& header, const Units& units) {
   std::map<std::string, Attributes> groups;
-  Attributes& cosmology = groups["Cosmology"];
-  cosmology.set("Cosmological run", 0);
-  cosmology.set("Redshift", 0.0);
-  cosmology.set("Scale-factor", 1.0);
-  cosmology.set("h", 1.0);
-  groups["Policy"].set("cosmological integration", 0);
+  groups["Cosmology"] = cosmology_group(header.cosmology, units);
+  groups["Policy"].set("cosmological integration", header.cosmology ? 1 : 0);
   groups["RuntimePars"].set("PeriodicBoundariesOn", header.is_periodic);
   Attributes& code = groups["Code"];
   code.set("Code", header.code);
@@ -149,11 +190,16 @@ void write_surroundings(files::Hdf5Writer& out, const SnapshotHeader& header) {
   }
 }
 
-void write_type(files::Hdf5Writer& out,
-                std::uint32_t type,
-                const SnapshotLayout& layout,
-                const Particles& particles,
-                const Shares& shares) {
+/// What a file has.
+struct Contents {
+  const SnapshotHeader& header;
+  const SnapshotLayout& layout;
+  const Particles& particles;
+  const Shares& shares;
+};
+
+void write_type(files::Hdf5Writer& out, std::uint32_t type, const Contents& contents) {
+  const auto& [header, layout, particles, shares] = contents;
   const std::string path = group_of(type);
   const std::vector<Dataset> all = complete(layout);
   const auto has = [type](const Dataset& dataset) { return (dataset.traits.kinds & kind_bit(type)) != 0; };
@@ -193,7 +239,7 @@ void write_type(files::Hdf5Writer& out,
           out.dataset(fmt::format("{}/{}", path, each.name),
                       slab,
                       {rows_of(each.field), memory_type, is_shortened ? H5T_NATIVE_FLOAT : memory_type});
-      describe(out, set, each, layout.units);
+      describe(out, set, each, layout.units, header);
     }
   }
   out.link(type_links[type], "/" + path);
@@ -224,14 +270,14 @@ void write_contents(files::Hdf5Writer& out,
                     const Shares& shares) {
   write_header(out, header, shares);
   write_units(out, layout.units);
-  write_surroundings(out, header);
+  write_surroundings(out, header, layout.units);
   const hsize_t ranks = shares.rank_particles.size() / types_max;
   (void)out.dataset(ranks_dataset,
                     {{ranks, types_max}, {0, 0}, {shares.is_first_rank ? ranks : 0, types_max}},
                     std::span<const std::uint64_t>{shares.rank_particles});
   for (std::uint32_t i = 0; i < types_max; ++i) {
     if (shares.totals[i] > 0) {
-      write_type(out, i, layout, particles, shares);
+      write_type(out, i, {header, layout, particles, shares});
     }
   }
 }

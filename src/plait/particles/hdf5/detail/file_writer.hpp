@@ -53,7 +53,7 @@ inline constexpr const char* unit_temperature = "Unit temperature in cgs (U_T)";
   std::vector<Dataset> all{
       {"Coordinates",
        Particles::position,
-       {.dimension = length_dimension, .description = "Positions of the particles"}},
+       {.dimension = length_dimension, .description = "Positions of the particles", .scale_exponent = 1}},
       {"ParticleIDs", Particles::id, {.description = "Unique ids of the particles", .valid = Valid::any}},
   };
   all.insert(all.end(), layout.datasets.begin(), layout.datasets.end());

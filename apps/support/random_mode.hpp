@@ -9,7 +9,7 @@
 
 #include "plait/base/random.hpp"
 
-namespace dns {
+namespace app {
 
 /// Random numbers of one mode at one time; the same on any rank.
 class RandomOfMode {
@@ -37,4 +37,4 @@ class RandomOfMode {
   return k[2] > 0 || (k[2] == 0 && (k[1] > 0 || (k[1] == 0 && k[0] >= 0)));
 }
 
-}  // namespace dns
+}  // namespace app

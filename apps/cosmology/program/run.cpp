@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosmology/program/run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include "plait/particles/hdf5/mpi/snapshot_together.hpp"
+
+#include "cosmology/program/tables.hpp"
+#include "cosmology/simulation.hpp"
+#include "support/agree.hpp"
+
+namespace cosmology {
+
+namespace hdf5 = plait::particles::hdf5;
+using plait::Error;
+using plait::ErrorCode;
+using std::filesystem::path;
+
+namespace {
+
+constexpr const char* state_group = "RunState";
+constexpr hdf5::Units units{.length = centimetres, .mass = grams, .time = seconds};
+
+/// Calls `visit(key, value)` for each value in files of this program, beside the universe.
+template <class State, class Visit>
+void visit_state(State& state, Visit visit) {
+  visit("Step", state.step);
+  visit("LongestStep", state.parameters.step_max);
+  visit("Theta", state.parameters.theta);
+  visit("Softening", state.parameters.softening);
+  visit("Mesh", state.parameters.mesh);
+}
+
+hdf5::SnapshotLayout layout_to_read(const Bodies& bodies, double file_length) {
+  return {
+      .units = units,
+      .datasets =
+          {{"Velocities", bodies.peculiar, {.dimension = hdf5::velocity_dimension}},
+           {"Masses",
+            bodies.mass,
+            {.dimension = hdf5::mass_dimension, .absent = hdf5::Absent::mass_table, .valid = hdf5::Valid::positive}},
+           {"ComovingMomenta", bodies.momentum, {.dimension = hdf5::velocity_dimension, .absent = hdf5::Absent::zero}}},
+      .kinds = hdf5::kind_bit(1),
+      .is_comoving = true,
+      .file_units = hdf5::Units{.length = centimetres * file_length, .mass = grams, .time = seconds * file_length}};
+}
+
+hdf5::SnapshotLayout layout_to_write(const Bodies& bodies) {
+  return {.units = units,
+          .datasets = {
+              {"Velocities",
+               bodies.peculiar,
+               {.dimension = hdf5::velocity_dimension, .description = "Peculiar velocities, a dx/dt"}},
+              {"ComovingMomenta",
+               bodies.momentum,
+               {.dimension = hdf5::velocity_dimension, .description = "a^2 dx/dt", .scale_exponent = -1}},
+              {"Masses", bodies.mass, {.dimension = hdf5::mass_dimension}},
+              {"Potentials", bodies.potential, {.dimension = hdf5::specific_energy_dimension, .scale_exponent = -1}}}};
+}
+
+hdf5::SnapshotHeader header_of(const RunState& state) {
+  const double edge = state.parameters.box;
+  hdf5::SnapshotHeader header{.time = state.universe.expansion().time(state.scale_factor),
+                              .box = {edge, edge, edge},
+                              .is_periodic = true,
+                              .cosmology = hdf5::Cosmology{.scale_factor = state.scale_factor,
+                                                           .hubble = state.universe.hubble,
+                                                           .matter = state.universe.matter,
+                                                           .baryons = state.universe.baryons},
+                              .code = "plait-cosmology",
+                              .run_name = "cosmology"};
+  visit_state(state, [&](const char* key, const auto& value) { header.groups[state_group].set(key, value); });
+  return header;
+}
+
+void set_peculiar_velocities(Bodies& bodies, double scale_factor) {
+  std::ranges::transform(bodies.store[bodies.momentum],
+                         bodies.store[bodies.peculiar].begin(),
+                         [=](const Vector& momentum) { return (1 / scale_factor) * momentum; });
+}
+
+/// The state in a file; what it lacks is taken from the settings.
+RunState state_from(const hdf5::SnapshotInfo& info, const RunSettings& settings) {
+  RunState state;
+  if (const std::optional<hdf5::Cosmology>& found = info.header.cosmology) {
+    state.scale_factor = found->scale_factor;
+    state.universe = {found->hubble, found->matter, found->baryons};
+  } else if (settings.redshift) {
+    state.scale_factor = 1 / (1 + *settings.redshift);
+  } else {
+    throw Error{ErrorCode::bad_input, fmt::format("{} has no scale factor: give --redshift", info.file)};
+  }
+  const Vector& box = info.header.box;
+  if (!(box.x > 0) || box.x != box.y || box.x != box.z) {
+    throw Error{ErrorCode::bad_input,
+                fmt::format("{} has a box of {} x {} x {}, where a cube is needed", info.file, box.x, box.y, box.z)};
+  }
+  state.parameters.box = box.x;
+  if (const auto found = info.header.groups.find(state_group); found != info.header.groups.end()) {
+    visit_state(state, [&](const char* key, auto& value) { found->second.get(key, value); });
+  }
+  for (const auto& change : settings.changes) {
+    change(state);
+  }
+  return state;
+}
+
+/// The share of this rank of the bodies in a file, and the state.
+RunState read(const RunSettings& settings, Bodies& bodies, std::uint32_t rank, std::uint32_t ranks) {
+  const auto info =
+      hdf5::read_snapshot(settings.input, layout_to_read(bodies, settings.file_length), bodies.store, rank, ranks)
+          .value();
+  const RunState state = state_from(info, settings);
+  const bool is_ours = info.header.groups.contains(state_group);
+  const bool is_gadget = info.header.cosmology && info.header.cosmology->has_gadget_velocities;
+  const double to_momentum = state.scale_factor * (is_gadget ? std::sqrt(state.scale_factor) : 1);
+  const double edge = state.parameters.box;
+  for (std::size_t i = 0; i < bodies.store.size(); ++i) {
+    if (!is_ours) {
+      bodies.store[bodies.momentum][i] = to_momentum * bodies.store[bodies.peculiar][i];
+    }
+    Vector& place = bodies.store.positions()[i];
+    place = plait::particles::Space{{{0, 0, 0}, {edge, edge, edge}}, {true, true, true}}.wrap(place);
+  }
+  return state;
+}
+
+void check(const RunState& state) {
+  const Parameters& p = state.parameters;
+  app::require(state.scale_factor > 0 && state.scale_factor < 1e3, "--redshift", "above -1");
+  app::require(p.step_max > 0 && p.step_max <= 1, "--step", "above 0, at most 1");
+  app::require(p.theta >= 0 && p.theta < 2, "--theta", "a number from 0 (direct sum) to below 2");
+  app::require(std::isfinite(p.softening) && p.softening >= 0, "--softening", "a length of 0 or more");
+  (void)state.universe.expansion();
+}
+
+/// Refuses bodies whose mass is not that of the universe: another box, another share of matter, units over h.
+void check_mass(plait::Runtime& runtime, const Bodies& bodies, const RunState& state) {
+  double mine = 0;
+  for (const double mass : bodies.store[bodies.mass]) {
+    mine += mass;
+  }
+  double sum = 0;
+  for (const double one : plait::all_gather_values(runtime.messages(), mine)) {
+    sum += one;
+  }
+  const double edge = state.parameters.box;
+  const double wanted = state.universe.expansion().matter_density(gravity) * edge * edge * edge;
+  constexpr double tolerance = 0.02;  // constants differ among programs
+  app::agree(runtime, [&] {
+    if (!(std::abs(sum - wanted) < tolerance * wanted)) {
+      throw Error{ErrorCode::bad_input,
+                  fmt::format("the dark matter's mass is {:.4g} times that of a universe with matter {} and hubble {} "
+                              "in a box of {:.6g} Mpc: other units (--file-length), another universe (--matter, "
+                              "--hubble), or particles of other types in the file",
+                              sum / wanted,
+                              state.universe.matter,
+                              state.universe.hubble,
+                              edge)};
+    }
+  });
+}
+
+/// Sets the groups of `bodies`; returns those of all ranks, the heaviest first.
+std::vector<plait::particles::FriendGroup> find_groups(plait::Runtime& runtime,
+                                                       Simulation& simulation,
+                                                       Bodies& bodies) {
+  using plait::particles::FriendGroup;
+  const plait::particles::FriendGroups found = simulation.groups();
+  std::ranges::copy(found.of_particle, bodies.store[bodies.group].begin());
+  std::vector<FriendGroup> all;
+  for (const plait::Bytes& bytes : plait::all_gather(runtime.messages(), std::as_bytes(std::span{found.groups}))) {
+    const auto* const first = reinterpret_cast<const FriendGroup*>(bytes.data());
+    all.insert(all.end(), first, first + bytes.size() / sizeof(FriendGroup));
+  }
+  std::ranges::sort(all, [](const FriendGroup& one, const FriendGroup& other) {
+    return std::pair{-one.mass, one.id} < std::pair{-other.mass, other.id};
+  });
+  return all;
+}
+
+/// The scale factors at the end of the steps.
+std::vector<double> steps_of(const RunSettings& settings, const RunState& state) {
+  const double end =
+      settings.steps.steps
+          ? state.scale_factor * std::exp(static_cast<double>(*settings.steps.steps) * state.parameters.step_max)
+          : settings.steps.until.value_or(1);
+  const double length = std::log(end / state.scale_factor);
+  if (!(length >= 0) || length > 100) {
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("--until {} is not after the scale factor {:.6g} of the file", end, state.scale_factor)};
+  }
+  const auto count =
+      settings.steps.steps.value_or(static_cast<std::uint64_t>(std::ceil(length / state.parameters.step_max - 1e-9)));
+  std::vector<double> ends;
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    ends.push_back(
+        i == count ? end : state.scale_factor * std::exp(length * static_cast<double>(i) / static_cast<double>(count)));
+  }
+  return ends;
+}
+
+/// Follows the energies since the begin of this run, and prints a line.
+class EnergyMonitor {
+ public:
+  explicit EnergyMonitor(plait::Runtime& runtime) : runtime_{runtime} {}
+
+  void note(const RunState& state, const Energies& now) {
+    if (std::isnan(begin_)) {
+      begin_ = now.sum;
+    }
+    const double error = (now.sum - begin_) / std::abs(now.potential);
+    if (!std::isfinite(error)) {
+      throw Error{ErrorCode::bad_input,
+                  fmt::format("the energy is not finite at step {}: is the step too long?", state.step)};
+    }
+    if (runtime_.self() == plait::Rank{0}) {
+      const auto name = runtime_.trace().name(plait::trace::Role::counter, "relative error of cosmic energy");
+      runtime_.trace()
+          .thread({}, "program")
+          .counter({.name = name,
+                    .time = runtime_.trace().now(),
+                    .value = error,
+                    .step = static_cast<std::uint32_t>(state.step)});
+      fmt::print("step {:>6}  redshift {:>8.4f}  kinetic {:.6e}  potential {:+.6e}  error of cosmic energy {:+.2e}\n",
+                 state.step,
+                 1 / state.scale_factor - 1,
+                 now.kinetic,
+                 now.potential,
+                 error);
+      std::fflush(stdout);
+    }
+  }
+
+ private:
+  plait::Runtime& runtime_;
+  double begin_ = std::nan("");
+};
+
+}  // namespace
+
+void write_initial_condition(plait::Runtime& runtime, const InitialShape& shape, const path& output) {
+  Bodies bodies;
+  app::as_agreed([&] { make_initial_condition(runtime, shape, bodies); });
+  RunState state{.scale_factor = 1 / (1 + shape.redshift), .universe = shape.universe};
+  state.parameters.box = shape.box;
+  set_peculiar_velocities(bodies, state.scale_factor);
+  plait::barrier(runtime.messages());  // HDF5 calls MPI itself: no message may be pending
+  app::agree(runtime, [&] {
+    const std::uint64_t bytes =
+        hdf5::write_snapshot(output, header_of(state), layout_to_write(bodies), bodies.store, MPI_COMM_WORLD).value();
+    if (runtime.self() == plait::Rank{0}) {
+      fmt::print("{}: {} particles at redshift {}, {:.1f} MB\n",
+                 output.string(),
+                 std::uint64_t{shape.particles} * shape.particles * shape.particles,
+                 shape.redshift,
+                 static_cast<double>(bytes) * 1e-6);
+    }
+  });
+}
+
+void run_cosmology(plait::Runtime& runtime, const RunSettings& settings) {
+  const app::SnapshotFolder folder{"cosmology", settings.steps};
+  const bool is_first = runtime.self() == plait::Rank{0};
+  Bodies bodies;
+  RunState start;
+  std::vector<double> ends;
+  app::agree(runtime, [&] {
+    start = read(settings, bodies, runtime.self().value(), runtime.rank_count());
+    check(start);
+    ends = steps_of(settings, start);
+    if (is_first) {
+      folder.prepare(settings.steps);
+    }
+  });
+  check_mass(runtime, bodies, start);
+  Simulation simulation{runtime, bodies, start};
+  EnergyMonitor monitor{runtime};
+  PowerFile power{folder.folder};
+  const auto diagnose = [&] {
+    monitor.note(simulation.state(), simulation.energies());
+    const plait::particles::PowerSpectrum spectrum = simulation.power_spectrum();
+    app::agree(runtime, [&] {
+      if (is_first) {
+        power.add(simulation.state(), spectrum);
+      }
+    });
+  };
+  const auto write = [&] {
+    const std::vector<plait::particles::FriendGroup> groups = find_groups(runtime, simulation, bodies);
+    set_peculiar_velocities(bodies, simulation.state().scale_factor);
+    plait::barrier(runtime.messages());  // HDF5 calls MPI itself: no message may be pending
+    app::agree(runtime, [&] {
+      const RunState& state = simulation.state();
+      if (is_first) {
+        write_groups(folder.folder / fmt::format("cosmology-groups-{:08}.txt", state.step), state, groups);
+      }
+      (void)hdf5::write_snapshot(
+          folder.file(state.step), header_of(state), layout_to_write(bodies), bodies.store, MPI_COMM_WORLD)
+          .value();
+    });
+  };
+  auto end = ends.begin();
+  app::run_steps(runtime, ends.size(), settings.steps, {[&] { simulation.step(*end++); }, diagnose, write});
+  app::print_times(runtime, simulation.take_times());
+  if (is_first) {
+    fmt::print("snapshots and {} are in {}\n", PowerFile::name, folder.folder.string());
+  }
+}
+
+}  // namespace cosmology

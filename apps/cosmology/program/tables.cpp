@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosmology/program/tables.hpp"
+
+#include <span>
+
+#include <fmt/format.h>
+
+#include "plait/files/partial_file.hpp"
+#include "plait/files/system_file.hpp"
+
+namespace cosmology {
+
+namespace {
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  plait::files::PartialFile partial{path};
+  plait::files::SystemFile{partial.path(), plait::files::SystemFile::Mode::create}.write(
+      0, std::as_bytes(std::span{text}));
+  partial.complete();
+}
+
+}  // namespace
+
+void PowerFile::add(const RunState& state, const plait::particles::PowerSpectrum& spectrum) {
+  const double growth = state.universe.expansion().growth(state.scale_factor);
+  if (first_.empty()) {
+    first_ = spectrum.power;
+    first_growth_ = growth;
+  }
+  const double grown = growth * growth / (first_growth_ * first_growth_);
+  for (std::size_t i = 0; i < spectrum.power.size(); ++i) {
+    rows_ += fmt::format("{} {:.8g} {:.6g} {:.6g} {:.6g} {}\n",
+                         state.step,
+                         state.scale_factor,
+                         spectrum.wave_number[i],
+                         spectrum.power[i],
+                         first_[i] * grown,
+                         spectrum.waves[i]);
+  }
+  const std::string head = fmt::format(
+      "# power spectra of plait-cosmology; shot noise {:.6g} Mpc^3 is not taken off\n"
+      "# step  scale_factor  k[1/Mpc]  power[Mpc^3]  linear[Mpc^3]  waves\n",
+      spectrum.shot_noise);
+  write_text(path_, head + rows_);
+}
+
+void write_groups(const std::filesystem::path& file,
+                  const RunState& state,
+                  const std::vector<plait::particles::FriendGroup>& groups) {
+  std::string text = fmt::format(
+      "# groups of plait-cosmology, scale factor {:.8g}: friends of friends, 0.2 mean distances, 20 particles or more\n"
+      "# id  members  mass[1e10 Msun]  x y z[Mpc]  vx vy vz[km/s]  radius[Mpc]  dispersion[km/s]\n",
+      state.scale_factor);
+  for (const plait::particles::FriendGroup& group : groups) {
+    text += fmt::format("{} {} {:.6g} {:.6f} {:.6f} {:.6f} {:.4f} {:.4f} {:.4f} {:.5g} {:.5g}\n",
+                        group.id,
+                        group.members,
+                        group.mass,
+                        group.centre.x,
+                        group.centre.y,
+                        group.centre.z,
+                        group.velocity.x,
+                        group.velocity.y,
+                        group.velocity.z,
+                        group.radius,
+                        group.dispersion);
+  }
+  write_text(file, text);
+}
+
+}  // namespace cosmology

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosmology/simulation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "support/agree.hpp"
+
+namespace cosmology {
+
+namespace particles = plait::particles;
+
+namespace {
+
+particles::Box box_of(const Parameters& parameters) {
+  return {{0, 0, 0}, {parameters.box, parameters.box, parameters.box}};
+}
+
+std::uint64_t count_all(plait::Runtime& runtime, const Bodies& bodies) {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t one : plait::all_gather_values(runtime.messages(), std::uint64_t{bodies.store.size()})) {
+    sum += one;
+  }
+  return sum;
+}
+
+/// Particles along an axis, of as many in a lattice.
+double along_axis(std::uint64_t count) {
+  return std::cbrt(static_cast<double>(count));
+}
+
+/// The nearest even number that is not smaller.
+std::uint32_t even(double number) {
+  return 2 * static_cast<std::uint32_t>(std::lround(number / 2));
+}
+
+RunState completed(RunState state, std::uint64_t count) {
+  constexpr std::uint32_t mesh_min = 16;
+  Parameters& p = state.parameters;
+  if (p.softening == 0) {
+    p.softening = p.box / along_axis(count) / 25;
+  }
+  if (p.mesh == 0) {
+    p.mesh = std::max(mesh_min, even(along_axis(count)));
+  }
+  return state;
+}
+
+}  // namespace
+
+Simulation::Simulation(plait::Runtime& runtime, Bodies& bodies, const RunState& state)
+    : runtime_{runtime},
+      bodies_{bodies},
+      state_{state},
+      expansion_{state.universe.expansion()},
+      count_{count_all(runtime, bodies)},
+      system_{runtime.messages(),
+              runtime.scheduler(),
+              bodies.store,
+              {.space = {.root = box_of(state.parameters), .periodic = {true, true, true}}}} {
+  app::refuse_too_few(runtime, "bodies", bodies.store.size(), std::max(2U, runtime.rank_count()));
+  state_ = completed(state, count_);
+  add_gravity();
+  system_.record_to(runtime.trace());
+  system_.before("kick, drift", [this](Particles& store, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      store[bodies_.momentum][i] += first_kick_ * store[bodies_.acceleration][i];
+      store.positions()[i] += drift_ * store[bodies_.momentum][i];
+    }
+  });
+  system_.after("kick", [this](Particles& store, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      store[bodies_.momentum][i] += second_kick_ * store[bodies_.acceleration][i];
+    }
+  });
+  system_.distribute();
+  app::as_agreed([&] { system_.update(); });
+  last_ = mine();
+}
+
+void Simulation::add_gravity() {
+  const Parameters& p = state_.parameters;
+  const auto mesh = static_cast<plait::fft::Index>(p.mesh);
+  app::as_agreed([&] {
+    system_.add(particles::make_periodic_gravity(runtime_.messages(),
+                                                 runtime_.scheduler(),
+                                                 {.tree = {.charge = bodies_.mass,
+                                                           .acceleration = bodies_.acceleration,
+                                                           .potential = bodies_.potential,
+                                                           .theta = p.theta,
+                                                           .softening = p.softening,
+                                                           .coupling = gravity},
+                                                  .box = box_of(p),
+                                                  .mesh = {mesh, mesh, mesh}}));
+  });
+}
+
+void Simulation::step(double scale_factor) {
+  const double begin = state_.scale_factor;
+  const double middle = std::sqrt(begin * scale_factor);
+  first_kick_ = expansion_.kick(begin, middle);
+  drift_ = expansion_.drift(begin, scale_factor);
+  second_kick_ = expansion_.kick(middle, scale_factor);
+  system_.step();
+  state_.scale_factor = scale_factor;
+  ++state_.step;
+  // d(K + W) / d(ln a) = -(2 K + W).
+  const Energies now = mine();
+  taken_ += std::log(scale_factor / begin) / 2 * (2 * (last_.kinetic + now.kinetic) + last_.potential + now.potential);
+  last_ = now;
+}
+
+Energies Simulation::mine() const {
+  const double a = state_.scale_factor;
+  Energies sum;
+  for (std::size_t i = 0; i < bodies_.store.size(); ++i) {
+    const Vector& momentum = bodies_.store[bodies_.momentum][i];
+    const double mass = bodies_.store[bodies_.mass][i];
+    sum.kinetic += mass * dot(momentum, momentum) / (2 * a * a);
+    sum.potential += mass * bodies_.store[bodies_.potential][i] / (2 * a);
+  }
+  return sum;
+}
+
+Energies Simulation::energies() {
+  Energies mine = last_;
+  mine.sum = last_.kinetic + last_.potential + taken_;
+  Energies all;
+  for (const Energies& one : plait::all_gather_values(runtime_.messages(), mine)) {
+    all.kinetic += one.kinetic;
+    all.potential += one.potential;
+    all.sum += one.sum;
+  }
+  return all;
+}
+
+particles::PowerSpectrum Simulation::power_spectrum() {
+  const auto mesh = static_cast<plait::fft::Index>(std::max(16U, even(2 * along_axis(count_))));
+  particles::PowerSpectrum spectrum = particles::measure_power_spectrum(
+      runtime_.messages(),
+      runtime_.scheduler(),
+      bodies_.store,
+      {.mass = bodies_.mass, .box = box_of(state_.parameters), .mesh = {mesh, mesh, mesh}});
+  const auto shells = std::min(spectrum.power.size(), static_cast<std::size_t>(along_axis(count_) / 2 + 0.5));
+  spectrum.wave_number.resize(shells);
+  spectrum.power.resize(shells);
+  spectrum.waves.resize(shells);
+  return spectrum;
+}
+
+particles::FriendGroups Simulation::groups() {
+  const particles::Space space{box_of(state_.parameters), {true, true, true}};
+  particles::FriendGroups found =
+      particles::friends_of_friends(runtime_.messages(),
+                                    runtime_.scheduler(),
+                                    bodies_.store,
+                                    {.mass = bodies_.mass,
+                                     .velocity = bodies_.momentum,
+                                     .space = space,
+                                     .linking_length = 0.2 * state_.parameters.box / along_axis(count_)});
+  for (particles::FriendGroup& group : found.groups) {
+    group.velocity = (1 / state_.scale_factor) * group.velocity;
+    group.dispersion /= state_.scale_factor;
+  }
+  return found;
+}
+
+}  // namespace cosmology

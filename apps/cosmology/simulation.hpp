@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "cosmology/universe.hpp"
+
+namespace cosmology {
+
+/// Energies of all bodies, physical: of peculiar velocities, and of gravity without the mean density.
+struct Energies {
+  double kinetic = 0;
+  double potential = 0;
+  /// Their sum and what expansion has taken since the begin: constant (Irvine, 1961; Layzer, Astrophys. J. 138, 1963).
+  double sum = 0;
+};
+
+/// A periodic box of comoving bodies on the ranks of a runtime, by a kick-drift-kick leapfrog. All functions that
+/// compute are collective, and throw as `plait::Runtime::run`.
+class Simulation {
+ public:
+  /// Borrows `bodies`, which may be on any ranks; computes a first force. Completes `state`: the mesh and the softening
+  /// if these are 0. Throws: `app::AgreedError` on every rank when there are fewer bodies than ranks, or fewer than 2,
+  /// or two bodies at the same place without softening.
+  Simulation(plait::Runtime& runtime, Bodies& bodies, const RunState& state);
+
+  /// To a later scale factor.
+  void step(double scale_factor);
+
+  [[nodiscard]] const RunState& state() const noexcept { return state_; }
+  [[nodiscard]] Energies energies();
+  /// Up to the shortest wave that the particles of a lattice have, on a mesh of twice as many points as particles.
+  [[nodiscard]] plait::particles::PowerSpectrum power_spectrum();
+  /// Groups of particles nearer than a fifth of their mean distance, of 20 or more; velocities are peculiar.
+  [[nodiscard]] plait::particles::FriendGroups groups();
+  /// The times of this rank's steps since the last call.
+  [[nodiscard]] plait::particles::StepTimes take_times() { return system_.take_times(); }
+
+ private:
+  /// Kinetic and potential energy of this rank's bodies.
+  [[nodiscard]] Energies mine() const;
+  void add_gravity();
+
+  plait::Runtime& runtime_;
+  Bodies& bodies_;
+  RunState state_;
+  Expansion expansion_;
+  std::uint64_t count_;  ///< Bodies of all ranks.
+  plait::particles::System system_;
+  double first_kick_ = 0;  ///< The factors of the step under way.
+  double drift_ = 0;
+  double second_kick_ = 0;
+  Energies last_;     ///< Of this rank, at the end of the last step.
+  double taken_ = 0;  ///< By expansion from this rank's bodies.
+};
+
+}  // namespace cosmology

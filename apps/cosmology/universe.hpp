@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "plait/particle_mesh.hpp"
+#include "plait/particles.hpp"
+#include "plait/plait.hpp"
+
+namespace cosmology {
+
+using plait::particles::Expansion;
+using plait::particles::Field;
+using plait::particles::Particles;
+using plait::particles::Vector;
+
+// Units: lengths in comoving Mpc, masses in 1e10 solar masses, velocities in km/s; none is over h.
+
+/// The unit of length in centimetres, that of mass in grams, and that of time in seconds.
+constexpr double centimetres = 3.0856775814913673e24;
+constexpr double grams = 1.98841e43;
+constexpr double seconds = centimetres / 1e5;
+/// The gravitational constant (CODATA 2018) in these units.
+constexpr double gravity = 6.6743e-8 * grams / centimetres / 1e10;
+
+/// A flat universe. Values are those of Planck 2018 (arXiv:1807.06209, table 2, last column).
+struct Universe {
+  double hubble = 0.6766;   ///< The rate of expansion today, in 100 km/s/Mpc.
+  double matter = 0.3111;   ///< The share of matter today.
+  double baryons = 0.0490;  ///< That of baryons, part of it.
+
+  [[nodiscard]] Expansion expansion() const { return {100 * hubble, matter}; }
+};
+
+/// The parameters of a run, which snapshots store.
+struct Parameters {
+  double box = 200;        ///< The edge of the box.
+  double step_max = 0.01;  ///< The longest step in the logarithm of the scale factor.
+  double theta = 0.3;      ///< Opening angle; 0 sums directly.
+  double softening = 0;    ///< Plummer length; 0: a 25th of the mean distance of particles.
+  std::uint32_t mesh = 0;  ///< Points along an axis; 0: as many as particles, and at least 16.
+};
+
+/// The state of a run besides its bodies.
+struct RunState {
+  double scale_factor = 1;
+  std::uint64_t step = 0;
+  Universe universe;
+  Parameters parameters;
+};
+
+/// The particles of one rank, in comoving coordinates.
+struct Bodies {
+  Particles store;
+  Field<double> mass = store.add_field<double>("mass");
+  Field<Vector> momentum = store.add_field<Vector>("momentum");           ///< Per mass: a^2 dx/dt.
+  Field<Vector> acceleration = store.add_field<Vector>("acceleration");   ///< Comoving: that of comoving distances.
+  Field<double> potential = store.add_field<double>("potential");         ///< Comoving, with mean 0.
+  Field<Vector> peculiar = store.add_field<Vector>("peculiar velocity");  ///< For files: a dx/dt.
+  Field<std::uint64_t> group = store.add_field<std::uint64_t>("group");   ///< For files: `FriendGroups::of_particle`.
+};
+
+}  // namespace cosmology

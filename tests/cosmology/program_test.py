@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""plait-cosmology as its users run it: restarts, files of other programs, bad input. Called with PROGRAM MPIEXEC."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+import unittest
+
+import h5py
+import numpy as np
+import swiftsimio
+from program_case import ProgramCase
+
+
+def column(file: pathlib.Path, name: str) -> np.ndarray:
+    """In the order of ids."""
+    with h5py.File(file) as snapshot:
+        return snapshot[f"PartType1/{name}"][:][np.argsort(snapshot["PartType1/ParticleIDs"][:])]
+
+
+class Program(ProgramCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.start = self.folder / "start.hdf5"
+        self.good("init", "--particles", 12, "--box", 60, "-o", self.start)
+
+    def changed(self, change) -> pathlib.Path:
+        """A copy of the initial condition, with `change(file)` done to it."""
+        copy = self.folder / "changed.hdf5"
+        copy.write_bytes(self.start.read_bytes())
+        with h5py.File(copy, "r+") as file:
+            change(file)
+        return copy
+
+    def run_to(self, name: str, file: pathlib.Path, *options: object, until: float = 0.03) -> pathlib.Path:
+        out = self.folder / name
+        self.good("run", file, "--until", until, "--output", out, *options)
+        return max(out.glob("*.hdf5"))
+
+    def test_a_run_leaves_snapshots_and_power_spectra(self) -> None:
+        out = self.folder / "out"
+        text = self.good("run", self.start, "--steps", 8, "--snapshot-every", 4, "--diagnose-every", 4, "-o", out)
+        self.assertIn("error of cosmic energy", text)
+        self.assertIn("mesh", text)
+        snapshots = [f"cosmology-{step:08}.hdf5" for step in (0, 4, 8)]
+        groups = [f"cosmology-groups-{step:08}.txt" for step in (0, 4, 8)]
+        self.assertEqual([file.name for file in sorted(out.iterdir())], [*snapshots, *groups, "cosmology-power.txt"])
+        table = np.loadtxt(out / "cosmology-power.txt")
+        self.assertEqual(set(table[:, 0]), {0, 4, 8})
+        self.assertTrue((table[:, 2:] > 0).all())
+        with h5py.File(out / snapshots[-1]) as file:
+            scale = file["Cosmology"].attrs["Scale-factor"][0]
+            self.assertAlmostEqual(scale, 0.02 * np.exp(8 * 0.01), 9)
+            self.assertAlmostEqual(file["Header"].attrs["Redshift"][0], 1 / scale - 1, 9)
+            self.assertEqual(file["PartType1/Coordinates"].attrs["a-scale exponent"][0], 1)
+
+    def test_snapshots_are_read_by_swiftsimio_with_units(self) -> None:
+        last = self.run_to("out", self.start)
+        data = swiftsimio.load(str(last))
+        self.assertAlmostEqual(float(data.metadata.scale_factor), 0.03, 6)
+        self.assertAlmostEqual(data.metadata.cosmology.Om0, 0.3111, 6)
+        self.assertEqual(data.dark_matter.masses.shape, (12**3,))
+        self.assertAlmostEqual(float(data.metadata.boxsize[0].to("Mpc").value), 60, 6)
+
+    def test_a_run_goes_on_from_its_snapshot_within_the_error_of_forces(self) -> None:
+        whole = self.folder / "whole"
+        self.good("run", self.start, "--steps", 12, "--snapshot-every", 6, "--output", whole)
+        out = self.folder / "second"
+        self.good("run", whole / "cosmology-00000006.hdf5", "--steps", 6, "--output", out)
+        unbroken = column(whole / "cosmology-00000012.hdf5", "Coordinates")
+        restarted = column(out / "cosmology-00000012.hdf5", "Coordinates")
+        self.assertLess(np.abs(unbroken - restarted).max(), 1e-3)
+
+    def test_a_file_of_gadget_gives_the_same_run(self) -> None:
+        """Lengths in kpc/h, masses over h, velocities over the root of the scale factor, no units."""
+        h, a = 0.6766, 0.02
+        gadget = self.folder / "gadget.hdf5"
+        with h5py.File(self.start) as ours, h5py.File(gadget, "w") as file:
+            header = file.create_group("Header").attrs
+            header["NumPart_ThisFile"] = header["NumPart_Total"] = [0, 12**3, 0, 0, 0, 0]
+            header["NumPart_Total_HighWord"] = [0] * 6
+            header["MassTable"] = [0, ours["PartType1/Masses"][0] * h, 0, 0, 0, 0]
+            header["BoxSize"] = 60 * h * 1000
+            header["Time"], header["Redshift"] = a, 1 / a - 1
+            header["HubbleParam"], header["Omega0"], header["OmegaLambda"] = h, 0.3111, 1 - 0.3111
+            header["NumFilesPerSnapshot"] = 1
+            group = file.create_group("PartType1")
+            group["Coordinates"] = ours["PartType1/Coordinates"][:] * h * 1000
+            group["Velocities"] = ours["PartType1/Velocities"][:] / np.sqrt(a)
+            group["ParticleIDs"] = ours["PartType1/ParticleIDs"][:]
+        theirs = self.run_to("theirs", gadget, "--file-length", 0.001)
+        ours_last = self.run_to("ours", self.start)
+        difference = column(theirs, "Coordinates") - column(ours_last, "Coordinates")
+        self.assertLess(np.abs((difference + 30) % 60 - 30).max(), 1e-5)
+        self.refused("times that of a universe", "run", gadget, "--output", self.folder / "wrong")
+
+    def test_bad_input_is_refused_with_a_sentence(self) -> None:
+        out = ("--steps", 1, "--output", self.folder / "out")
+        self.refused("nowhere.hdf5", "run", self.folder / "nowhere.hdf5", *out)
+        self.refused("matter", "run", self.start, "--matter", 0.2, *out)
+        self.refused("--step", "run", self.start, "--step", 0, *out)
+        self.refused("--until", "run", self.start, "--until", 0.01, "--output", self.folder / "out")
+        self.refused("mesh of 4", "run", self.start, "--mesh", 4, *out)
+
+        def without_expansion(file: h5py.File) -> None:
+            file["Cosmology"].attrs["Cosmological run"] = [0]
+
+        self.refused("--redshift", "run", self.changed(without_expansion), *out)
+
+        def in_a_slab(file: h5py.File) -> None:
+            file["Header"].attrs["BoxSize"] = [60.0, 60.0, 30.0]
+
+        self.refused("cube", "run", self.changed(in_a_slab), *out)
+        self.refused("--baryons", "init", "--baryons", 0.5, "-o", self.folder / "new.hdf5")
+        self.refused("spectrum.txt", "init", "--spectrum", self.folder / "spectrum.txt", "-o", self.folder / "new.hdf5")
+
+    def test_files_of_another_run_are_kept_unless_forced(self) -> None:
+        out = self.folder / "out"
+        self.good("run", self.start, "--steps", 1, "--output", out)
+        self.refused("--force", "run", self.start, "--steps", 1, "--output", out)
+        self.good("run", self.start, "--steps", 1, "--output", out, "--force")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

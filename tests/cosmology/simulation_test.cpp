@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosmology/simulation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numbers>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "plait/testing/run_program.hpp"
+
+#include "cosmology/initial_condition.hpp"
+#include "support/agree.hpp"
+
+namespace cosmology::simulation_test {
+namespace {
+
+struct Outcome {
+  std::vector<Vector> places;  ///< By id.
+  plait::particles::PowerSpectrum begin;
+  plait::particles::PowerSpectrum end;
+  Energies energies_begin;
+  Energies energies_end;
+};
+
+struct Job {
+  InitialShape shape;
+  double until = 1;
+  int steps = 20;
+  double softening = 0;
+  std::uint32_t ranks = 2;
+};
+
+Outcome compute(const Job& job) {
+  Outcome outcome;
+  const std::size_t count = std::size_t{job.shape.particles} * job.shape.particles * job.shape.particles;
+  outcome.places.resize(count);
+  std::mutex mutex;
+  plait::test::run_program({.ranks = job.ranks}, [&](plait::Runtime& runtime) {
+    Bodies bodies;
+    make_initial_condition(runtime, job.shape, bodies);
+    const double begin = 1 / (1 + job.shape.redshift);
+    RunState state{.scale_factor = begin, .universe = job.shape.universe};
+    state.parameters.box = job.shape.box;
+    state.parameters.theta = 0;
+    state.parameters.softening = job.softening;
+    Simulation simulation{runtime, bodies, state};
+    const auto spectrum = simulation.power_spectrum();
+    const Energies energies = simulation.energies();
+    for (int step = 1; step <= job.steps; ++step) {
+      simulation.step(begin * std::pow(job.until / begin, static_cast<double>(step) / job.steps));
+    }
+    const auto last_spectrum = simulation.power_spectrum();
+    const Energies last_energies = simulation.energies();
+    const std::lock_guard lock{mutex};
+    for (std::size_t i = 0; i < bodies.store.size(); ++i) {
+      outcome.places[bodies.store.ids()[i] - 1] = bodies.store.positions()[i];
+    }
+    outcome.begin = spectrum;
+    outcome.energies_begin = energies;
+    outcome.end = last_spectrum;
+    outcome.energies_end = last_energies;
+  });
+  return outcome;
+}
+
+TEST(Simulation, OfAPlaneWaveIsTheExactOne) {
+  constexpr std::uint32_t count = 24;
+  for (const double matter : {1.0, 0.3}) {
+    const double until = 0.4;
+    const InitialShape shape{.particles = count,
+                             .box = 48,
+                             .redshift = 19,
+                             .universe = {.matter = matter, .baryons = 0},
+                             .wave_crossing = 0.8};
+    const Outcome outcome = compute({.shape = shape, .until = until, .steps = 24});
+    const Expansion expansion = shape.universe.expansion();
+    const double wave = 2 * std::numbers::pi / shape.box;
+    const double amplitude = expansion.growth(until) / expansion.growth(shape.wave_crossing) / wave;
+    double worst = 0;
+    for (std::size_t i = 0; i < outcome.places.size(); ++i) {
+      const double lattice = (static_cast<double>(i / (count * count)) + 0.5) * 2;
+      const double exact = lattice - amplitude * std::sin(wave * lattice);
+      const double error = outcome.places[i].x - exact;
+      worst = std::max(worst, std::abs(error - shape.box * std::round(error / shape.box)));
+    }
+    EXPECT_LT(worst, 0.01 * amplitude) << "matter " << matter;
+  }
+}
+
+TEST(Simulation, GrowsLongWavesAsLinearTheory) {
+  const InitialShape shape{.particles = 16, .box = 400, .redshift = 49, .is_fixed = true};
+  const double until = 0.1;
+  const Outcome outcome = compute({.shape = shape, .until = until, .steps = 30});
+  const Expansion expansion = shape.universe.expansion();
+  const double growth = expansion.growth(until) / expansion.growth(0.02);
+  EXPECT_NEAR(outcome.end.power[0] / outcome.begin.power[0], growth * growth, 0.02 * growth * growth);
+}
+
+TEST(Simulation, KeepsTheCosmicEnergy) {
+  const InitialShape shape{.particles = 12, .box = 40, .redshift = 49};
+  const Outcome outcome = compute({.shape = shape, .until = 1, .steps = 120, .softening = 0.6});
+  EXPECT_GT(outcome.energies_end.kinetic, 3 * outcome.energies_begin.kinetic) << "structure has formed";
+  EXPECT_NEAR(outcome.energies_end.sum, outcome.energies_begin.sum, 0.005 * outcome.energies_end.kinetic);
+}
+
+TEST(Simulation, DoesNotDependOnRanks) {
+  const InitialShape shape{.particles = 12, .box = 50};
+  const Outcome two = compute({.shape = shape, .until = 0.1, .steps = 8, .ranks = 2});
+  const Outcome three = compute({.shape = shape, .until = 0.1, .steps = 8, .ranks = 3});
+  for (std::size_t i = 0; i < two.places.size(); ++i) {
+    EXPECT_NEAR(two.places[i].x, three.places[i].x, 1e-5);
+  }
+}
+
+TEST(Simulation, RefusesFewerBodiesThanRanks) {
+  EXPECT_THROW(plait::test::run_program({.ranks = 2},
+                                        [](plait::Runtime& runtime) {
+                                          Bodies none;
+                                          const Simulation simulation{runtime, none, {}};
+                                        }),
+               app::AgreedError);
+}
+
+}  // namespace
+}  // namespace cosmology::simulation_test
