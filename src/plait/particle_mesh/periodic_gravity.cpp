@@ -81,9 +81,8 @@ ForceSplit split_of(const PeriodicGravityOptions& options, const PeriodicMesh& m
 
 LongRangeOptions tree_of(const PeriodicGravityOptions& options, const ForceSplit& split) {
   LongRangeOptions tree = options.tree;
-  tree.order = Order::monopole;
   tree.cutoff = split.cutoff();
-  tree.kernel = [split](const KernelWork& work) { detail::sum_short_range(work, split); };
+  tree.kernel = [split, order = tree.order](const KernelWork& work) { detail::sum_short_range(work, split, order); };
   return tree;
 }
 

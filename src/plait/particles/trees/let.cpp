@@ -21,7 +21,8 @@ constexpr std::size_t padded(std::size_t bytes) {
 /// The fault of `node`, at `index`, in a tree of that size; null if there is none.
 const char* fault_of(const Node& node, std::uint64_t index, const LetHeader& header) {
   const std::uint64_t end = std::uint64_t{node.first} + node.count();
-  if (!is_finite(node.center) || !std::isfinite(node.mass) || std::isnan(node.opening2) || std::isnan(node.radius)) {
+  if (!is_finite(node.center) || !std::isfinite(node.mass) || !std::isfinite(node.second_moment.value()) ||
+      std::isnan(node.opening2) || std::isnan(node.radius.value())) {
     return "is not finite";
   }
   switch (node.kind()) {
@@ -201,7 +202,9 @@ FarField::FarField(std::span<const RankSummary> ranks, const TreeOptions& option
   std::vector<NodeExtent> extents;
   for (const RankSummary& rank : level) {
     nodes_.push_back(rank.root);
-    extents.push_back({rank.box.box(), static_cast<double>(rank.root.mass), 0, 0});
+    extents.push_back({.box = rank.box.box(),
+                       .mass = static_cast<double>(rank.root.mass),
+                       .has_both_signs = std::isinf(rank.root.opening2)});  // also at theta 0, where all are opened
   }
   root_count_ = static_cast<std::uint32_t>(nodes_.size());
   if (shape == Shape::flat || nodes_.empty()) {
@@ -218,7 +221,7 @@ FarField::FarField(std::span<const RankSummary> ranks, const TreeOptions& option
       NodeExtent extent;
       detail::sum_children(
           std::span{nodes_}.subspan(begin, count), std::span{extents}.subspan(begin, count), node, extent);
-      detail::set_opening(options, extent.box, node);
+      detail::set_opening(options, extent, node);
       node.set_content(NodeKind::cell, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(count));
       nodes_.push_back(node);
       extents.push_back(extent);

@@ -10,13 +10,14 @@
 #include "plait/particles/store/key_sort.hpp"
 #include "plait/particles/store/kinds.hpp"
 #include "plait/particles/store/particles.hpp"
+#include "plait/particles/trees/detail/short_float.hpp"
 
 namespace plait::particles {
 
 /// The order of the multipole expansion of a cell.
 enum class Order : std::uint8_t { monopole = 1, quadrupole = 2 };
 
-/// Traceless quadrupole about the centre of mass, sum of m (3 x_a x_b - x^2 delta_ab); zz = -(xx + yy).
+/// Traceless quadrupole about the centre of charge, sum of m (3 x_a x_b - x^2 delta_ab); zz = -(xx + yy).
 struct Quadrupole {
   float xx = 0, xy = 0, xz = 0, yy = 0, yz = 0;
 };
@@ -30,13 +31,14 @@ enum class NodeKind : std::uint32_t {
 
 /// A node of the tree in the form that walks read: one cache line, equal in local and received trees.
 struct alignas(64) Node {
-  Vector center;       ///< Of mass.
+  Vector center;       ///< Of charge, such as mass; the middle of the box without a charge, and with both signs.
   float opening2 = 0;  ///< The square of the distance from the centre within which the node is opened.
   float mass = 0;
   Quadrupole quadrupole;
   std::uint32_t first = 0;
   std::uint32_t count_and_kind = 0;  ///< Count times 4 plus kind.
-  float radius = 0;                  ///< Of a sphere about the centre that contains all bodies.
+  detail::ShortFloat radius;         ///< Of a sphere about the centre that contains all bodies.
+  detail::ShortFloat second_moment;  ///< Sum of m x^2 about the centre: what the quadrupole has no trace of.
 
   [[nodiscard]] std::uint32_t count() const { return count_and_kind >> 2; }
   [[nodiscard]] NodeKind kind() const { return static_cast<NodeKind>(count_and_kind & 3U); }
@@ -61,6 +63,7 @@ struct NodeExtent {
   double mass = 0;
   std::uint32_t first_body = 0;
   std::uint32_t body_count = 0;
+  bool has_both_signs = false;  ///< Of charges: the cell is always opened.
 };
 
 /// Consecutive bodies that share an interaction list.
@@ -123,6 +126,9 @@ struct Branch {
 
 /// An octree over the bodies of one rank. Keeps its memory for the next build.
 ///
+/// Where charges have both signs, the root has a subtree for each sign: all cells but the root have charges of one sign,
+/// a centre of charge, and no dipole. A cell of both signs may be neutral, and has no error that its size bounds.
+///
 /// `build` builds it on one thread. The functions from `begin` to `finish` are the phases of a parallel build, in this
 /// order. Threads: calls of one phase may run concurrently, for different pieces.
 class Tree {
@@ -157,11 +163,13 @@ class Tree {
 
  private:
   [[nodiscard]] double charge_of(std::size_t place) const;
+  [[nodiscard]] MortonKey key_of(std::size_t place) const;
   void sum_cell(std::size_t i);  ///< From its children.
 
   TreeOptions options_;
   std::uint32_t pieces_ = 1;
   KeySpace keys_of_;
+  bool has_both_signs_ = false;
   Particles* store_ = nullptr;
   std::vector<Particles::Index> from_;  ///< The previous place of each particle.
   std::vector<KeyedIndex> keys_;

@@ -7,13 +7,14 @@
 
 namespace plait::particles::detail {
 
-/// Computes centre, mass and quadrupole of `node`, and box and mass of `extent`, from bodies. Expects: at least one.
+/// Computes centre, mass and second moments of `node`, and box, mass and signs of `extent`, from bodies. Expects: at
+/// least one.
 void sum_bodies(std::span<const Source> sources, Node& node, NodeExtent& extent);
 
 /// The same from child nodes.
 void sum_children(std::span<const Node> children, std::span<const NodeExtent> extents, Node& node, NodeExtent& extent);
 
-/// Computes the opening distance of `node`, whose moments and box are set.
-void set_opening(const TreeOptions& options, const Box& box, Node& node);
+/// Computes radius and opening distance of `node`, whose moments and `extent` are set.
+void set_opening(const TreeOptions& options, const NodeExtent& extent, Node& node);
 
 }  // namespace plait::particles::detail
