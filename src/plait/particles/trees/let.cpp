@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -202,9 +203,11 @@ FarField::FarField(std::span<const RankSummary> ranks, const TreeOptions& option
   std::vector<NodeExtent> extents;
   for (const RankSummary& rank : level) {
     nodes_.push_back(rank.root);
-    extents.push_back({.box = rank.box.box(),
-                       .mass = static_cast<double>(rank.root.mass),
-                       .has_both_signs = std::isinf(rank.root.opening2)});  // also at theta 0, where all are opened
+    const auto mass = static_cast<double>(rank.root.mass);
+    // A root that is always opened has both signs, or theta is 0.
+    const bool is_mixed = std::isinf(rank.root.opening2);
+    const double weight = is_mixed ? 2 * std::abs(mass) + std::numeric_limits<double>::min() : std::abs(mass);
+    extents.push_back({.box = rank.box.box(), .mass = mass, .weight = weight});
   }
   root_count_ = static_cast<std::uint32_t>(nodes_.size());
   if (shape == Shape::flat || nodes_.empty()) {

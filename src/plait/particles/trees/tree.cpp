@@ -169,14 +169,12 @@ void Tree::begin(Particles& store, const TreeOptions& options, const Box& box, s
   keys_of_ = KeySpace{box, std::as_const(store).positions()};
   store_ = &store;
   const std::size_t n = store.size();
-  bool has_positive = false;
-  bool has_negative = false;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double charge = charge_of(i);
-    has_positive = has_positive || charge > 0;
-    has_negative = has_negative || charge < 0;
+  has_subtrees_of_signs_ = false;
+  if (options.signs == ChargeSigns::apart) {
+    for (std::size_t i = 0; i < n && !has_subtrees_of_signs_; ++i) {
+      has_subtrees_of_signs_ = charge_of(i) < 0;
+    }
   }
-  has_both_signs_ = has_positive && has_negative;
   from_.resize(n);
   keys_.resize(n);
   keys_scratch_.resize(n);
@@ -238,7 +236,7 @@ void Tree::plan_subtrees() {
   top.nodes.resize(1);
   top.extents.resize(1);
   const std::uint32_t share = pieces_ > 1 ? n / (8 * pieces_) : n;
-  Builder builder{keys_, sources_, options_, has_both_signs_ ? 1 : 0, top};
+  Builder builder{keys_, sources_, options_, has_subtrees_of_signs_ ? 1 : 0, top};
   builder.build_top(0, 0, n, std::max(share, options_.batch_bodies_max), branches_, branch_count_);
   nodes_.swap(top.nodes);
   extents_.swap(top.extents);
@@ -250,7 +248,7 @@ void Tree::build_subtree(std::uint32_t subtree) {
   branch.batches.clear();
   branch.nodes.resize(1);
   branch.extents.resize(1);
-  Builder{keys_, sources_, options_, has_both_signs_ ? 1 : 0, branch}.build(0, branch.first_body, branch.last_body, Within::none);
+  Builder{keys_, sources_, options_, has_subtrees_of_signs_ ? 1 : 0, branch}.build(0, branch.first_body, branch.last_body, Within::none);
 }
 
 void Tree::finish() {
@@ -334,11 +332,11 @@ double Tree::charge_of(std::size_t place) const {
              : 0.0;
 }
 
-/// With charges of both signs, the sign replaces the first digit, and the place has one level less.
+/// In a tree of both signs, the sign replaces the first digit, and the place has one level less.
 MortonKey Tree::key_of(std::size_t place) const {
   constexpr MortonKey far = MortonKey{1} << far_bit;
   const MortonKey key = keys_of_.key_of(std::as_const(*store_).positions()[place]);
-  if (!has_both_signs_) {
+  if (!has_subtrees_of_signs_) {
     return key;
   }
   const MortonKey sign = charge_of(place) < 0 ? 1 : 0;

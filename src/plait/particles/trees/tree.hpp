@@ -17,7 +17,13 @@ namespace plait::particles {
 /// The order of the multipole expansion of a cell.
 enum class Order : std::uint8_t { monopole = 1, quadrupole = 2 };
 
-/// Traceless quadrupole about the centre of charge, sum of m (3 x_a x_b - x^2 delta_ab); zz = -(xx + yy).
+/// The signs of charges.
+enum class ChargeSigns : std::uint8_t {
+  one,    ///< No charge is negative, as of masses.
+  apart,  ///< Any. The tree has a subtree for each sign, so that cells have a centre of charge and no dipole.
+};
+
+/// Traceless quadrupole about the centre of the cell, sum of m (3 x_a x_b - x^2 delta_ab); zz = -(xx + yy).
 struct Quadrupole {
   float xx = 0, xy = 0, xz = 0, yy = 0, yz = 0;
 };
@@ -31,7 +37,7 @@ enum class NodeKind : std::uint32_t {
 
 /// A node of the tree in the form that walks read: one cache line, equal in local and received trees.
 struct alignas(64) Node {
-  Vector center;       ///< Of charge, such as mass; the middle of the box without a charge, and with both signs.
+  Vector center;       ///< Of the absolute charges, such as the centre of mass.
   float opening2 = 0;  ///< The square of the distance from the centre within which the node is opened.
   float mass = 0;
   Quadrupole quadrupole;
@@ -61,9 +67,12 @@ static_assert(sizeof(Source) == 32 && std::is_trivially_copyable_v<Source>, "tra
 struct NodeExtent {
   Box box;  ///< Tight.
   double mass = 0;
+  double weight = 0;  ///< The sum of absolute charges.
   std::uint32_t first_body = 0;
   std::uint32_t body_count = 0;
-  bool has_both_signs = false;  ///< Of charges: the cell is always opened.
+
+  /// Equal sums are rounded equally.
+  [[nodiscard]] bool has_both_signs() const { return weight != mass && weight != -mass; }
 };
 
 /// Consecutive bodies that share an interaction list.
@@ -94,6 +103,7 @@ struct TreeOptions {
   Kinds sources;         ///< Other kinds have no charge.
   double theta = 0.5;    ///< The opening angle; 0 sums directly.
   Order order = Order::quadrupole;
+  ChargeSigns signs = ChargeSigns::one;
   /// Within this distance forces are direct and those inside a homogeneous sphere of this radius, and
   /// `WalkOptions::near` is called. 0: none.
   double near_radius = 0;
@@ -125,9 +135,6 @@ struct Branch {
 }  // namespace detail
 
 /// An octree over the bodies of one rank. Keeps its memory for the next build.
-///
-/// Where charges have both signs, the root has a subtree for each sign: all cells but the root have charges of one sign,
-/// a centre of charge, and no dipole. A cell of both signs may be neutral, and has no error that its size bounds.
 ///
 /// `build` builds it on one thread. The functions from `begin` to `finish` are the phases of a parallel build, in this
 /// order. Threads: calls of one phase may run concurrently, for different pieces.
@@ -169,7 +176,7 @@ class Tree {
   TreeOptions options_;
   std::uint32_t pieces_ = 1;
   KeySpace keys_of_;
-  bool has_both_signs_ = false;
+  bool has_subtrees_of_signs_ = false;
   Particles* store_ = nullptr;
   std::vector<Particles::Index> from_;  ///< The previous place of each particle.
   std::vector<KeyedIndex> keys_;

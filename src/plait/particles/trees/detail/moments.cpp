@@ -40,62 +40,55 @@ struct MomentSum {
   }
 };
 
-/// `weighted` is the sum of mass times the offset from `origin`.
-Vector center_of(const NodeExtent& extent, const Vector& origin, const Vector& weighted) {
-  return extent.mass != 0 && !extent.has_both_signs ? origin + (1 / extent.mass) * weighted
-                                                    : 0.5 * (extent.box.low + extent.box.high);
-}
-
 }  // namespace
 
 void sum_bodies(std::span<const Source> sources, Node& node, NodeExtent& extent) {
-  extent.box = {};
-  extent.mass = 0;
-  bool has_positive = false;
-  bool has_negative = false;
+  Box box;
+  double mass = 0;
+  double weight = 0;
   Vector weighted;
   const Vector origin = sources.front().position;  // near the centre: keeps the sums' rounding small
   for (const Source& source : sources) {
-    extent.box.include(source.position);
-    extent.mass += source.mass;
-    has_positive |= source.mass > 0;
-    has_negative |= source.mass < 0;
-    weighted += source.mass * (source.position - origin);
+    box.include(source.position);
+    mass += source.mass;
+    weight += std::abs(source.mass);
+    weighted += std::abs(source.mass) * (source.position - origin);
   }
-  extent.has_both_signs = has_positive && has_negative;
-  node.center = center_of(extent, origin, weighted);
+  node.center = weight > 0 ? origin + (1 / weight) * weighted : 0.5 * (box.low + box.high);
   MomentSum sum;
   for (const Source& source : sources) {
     sum.add_point(source.mass, source.position - node.center);
   }
-  node.mass = static_cast<float>(extent.mass);
+  node.mass = static_cast<float>(mass);
   sum.write_to(node);
+  extent.box = box;
+  extent.mass = mass;
+  extent.weight = weight;
 }
 
 void sum_children(std::span<const Node> children, std::span<const NodeExtent> extents, Node& node, NodeExtent& extent) {
-  extent.box = {};
-  extent.mass = 0;
-  bool has_positive = false;
-  bool has_negative = false;
+  Box box;
+  double mass = 0;
+  double weight = 0;
   Vector weighted;
   const Vector origin = children.front().center;
   for (std::size_t i = 0; i < children.size(); ++i) {
-    const NodeExtent& child = extents[i];
-    extent.box.include(child.box);
-    extent.mass += child.mass;
-    has_positive |= child.has_both_signs || child.mass > 0;
-    has_negative |= child.has_both_signs || child.mass < 0;
-    weighted += child.mass * (children[i].center - origin);
+    box.include(extents[i].box);
+    mass += extents[i].mass;
+    weight += extents[i].weight;
+    weighted += extents[i].weight * (children[i].center - origin);
   }
-  extent.has_both_signs = has_positive && has_negative;
-  node.center = center_of(extent, origin, weighted);
+  node.center = weight > 0 ? origin + (1 / weight) * weighted : 0.5 * (box.low + box.high);
   MomentSum sum;
   for (std::size_t i = 0; i < children.size(); ++i) {
     sum.add(children[i]);
     sum.add_point(extents[i].mass, children[i].center - node.center);
   }
-  node.mass = static_cast<float>(extent.mass);
+  node.mass = static_cast<float>(mass);
   sum.write_to(node);
+  extent.box = box;
+  extent.mass = mass;
+  extent.weight = weight;
 }
 
 void set_opening(const TreeOptions& options, const NodeExtent& extent, Node& node) {
@@ -110,7 +103,7 @@ void set_opening(const TreeOptions& options, const NodeExtent& extent, Node& nod
   const double opening = std::max(edge_factor * extent.box.edge_max() / options.theta, reach);
   node.opening2 = std::nextafter(static_cast<float>(opening * opening), infinity);
   node.radius = ShortFloat::at_least(std::nextafter(static_cast<float>(radius), infinity));
-  if (options.theta <= 0 || extent.has_both_signs) {
+  if (options.theta <= 0 || (options.signs == ChargeSigns::apart && extent.has_both_signs())) {
     node.opening2 = infinity;
   }
 }

@@ -7,7 +7,7 @@
 
 namespace plait::particles::detail {
 
-/// Computes centre, mass and second moments of `node`, and box, mass and signs of `extent`, from bodies. Expects: at
+/// Computes centre, mass and second moments of `node`, and box and charges of `extent`, from bodies. Expects: at
 /// least one.
 void sum_bodies(std::span<const Source> sources, Node& node, NodeExtent& extent);
 
