@@ -204,8 +204,7 @@ void measure(bench::Report& report, plait::Runtime& runtime, std::size_t count, 
   report.add({"rms force error", params, measured.error.rms, "", "FDPS 7.1 (quoted)", fdps_error});
   report.add({"mean error along the force", params, measured.error.mean});
   bench::Row kernel{"kernel: interactions/(s core)", params, rate, "1/s"};
-  const double instructions =
-      moments.order == Order::monopole ? instructions_an_interaction : quadrupole_instructions;
+  const double instructions = moments.order == Order::monopole ? instructions_an_interaction : quadrupole_instructions;
   kernel.bound = fmt::format("FMA peak / {}", instructions);
   kernel.bound_value = bench::fused_multiply_adds_a_second() / instructions;
   report.add(kernel);

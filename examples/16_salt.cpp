@@ -10,7 +10,7 @@
 #include <numeric>
 #include <random>
 
-#include "plait/particle_mesh/periodic_gravity.hpp"
+#include "plait/particle_mesh.hpp"
 #include "plait/particles.hpp"
 #include "plait/plait.hpp"
 

@@ -19,8 +19,8 @@ using namespace plait::particles;
 constexpr std::size_t entries = 2048;
 constexpr std::size_t targets = 64;
 
-// Differences, their squares, the root with its refinement, and sums are 18 with the force. A quadrupole takes 9 for its
-// product with the distance, and 14 for the rest.
+// Differences, their squares, the root with its refinement, and sums are 18 with the force. A quadrupole takes 9 for
+// its product with the distance, and 14 for the rest.
 constexpr double open_monopole = 18;
 constexpr double open_quadrupole = open_monopole + 23;
 // Beside 18 and the two polynomials: softening, the argument of the polynomials, and two for differences. A quadrupole

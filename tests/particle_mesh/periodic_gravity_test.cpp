@@ -221,8 +221,8 @@ TEST_P(OnRanks, crystals_have_the_constants_of_madelung) {
     std::string name;
     double neighbour, constant;
   };
-  for (const auto& [name, neighbour, constant] :
-       {Crystal{"rock salt", 2.0 / 8, 1.747564594633}, Crystal{"caesium chloride", std::sqrt(3.0) / 6, 1.762674773071}}) {
+  for (const auto& [name, neighbour, constant] : {Crystal{"rock salt", 2.0 / 8, 1.747564594633},
+                                                  Crystal{"caesium chloride", std::sqrt(3.0) / 6, 1.762674773071}}) {
     for (const double theta : {0.0, LongRangeOptions{}.theta}) {
       Job cells = job("crystal");
       cells.theta = theta;

@@ -37,7 +37,7 @@ APPS = ["ring", "sph", "pic", "dns", "cholesky"]
 APPLICATION = re.compile(rf"apps/|examples/|tests/({'|'.join(APPS)})/")
 
 # The public headers of a package each, for programs.
-UMBRELLAS = ("plait/plait.hpp", "plait/fft.hpp", "plait/particles.hpp")
+UMBRELLAS = ("plait/plait.hpp", "plait/fft.hpp", "plait/particles.hpp", "plait/particle_mesh.hpp")
 C_HEADERS = ("plait/plait.h", "plait/plait_particles.h")
 # Public headers of libraries that not every build has, and that these therefore leave out.
 OPTIONAL = ("plait/particles/hdf5/", "plait/files/", "plait/testing/")

@@ -10,9 +10,8 @@ namespace plait::particles {
 ///
 /// The smooth part is erf(r / (2 s)) / r, the potential of a Gaussian cloud, with the length s of the split. The rest
 /// is erfc(r / (2 s)) / r, and is neglected from the cut-off on. Within the cut-off, a polynomial in r^2 replaces erf(r
-/// / (2 s)) / r, with an error below 3e-10 / s for cut-offs of up to 6 s; in single precision one of lower degree, with an
-/// error below 1e-6 / s. Formula: Bagla, "TreePM", J. Astrophys.
-/// Astron. 23, 2002.
+/// / (2 s)) / r, with an error below 3e-10 / s for cut-offs of up to 6 s; in single precision one of lower degree, with
+/// an error below 1e-6 / s. Formula: Bagla, "TreePM", J. Astrophys. Astron. 23, 2002.
 class ForceSplit {
  public:
   static constexpr std::size_t degree = 14;

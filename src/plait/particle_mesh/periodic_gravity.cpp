@@ -81,8 +81,8 @@ ForceSplit split_of(const PeriodicGravityOptions& options, const PeriodicMesh& m
   return split;
 }
 
-/// The force of a cell varies faster with distance than in an open box. With the distance at which cells are opened this
-/// much larger, the default angle has errors below 1e-3 in lattices, too, where the forces of neighbours cancel.
+/// The force of a cell varies faster with distance than in an open box. With the distance at which cells are opened
+/// this much larger, the default angle has errors below 1e-3 in lattices, too, where the forces of neighbours cancel.
 constexpr double opening_factor = 1.25;
 
 LongRangeOptions tree_of(const PeriodicGravityOptions& options, const ForceSplit& split) {
@@ -167,7 +167,8 @@ class PeriodicGravity final : public Interaction {
     gather.after(sort);
     Task deposited = sort;
     for (std::uint32_t colour = 0; colour < PatchColumns::colours; ++colour) {
-      Task deposit = graph.task("mesh: deposit", [this, colour](TaskContext& context) { deposit_colour(context, colour); });
+      Task deposit =
+          graph.task("mesh: deposit", [this, colour](TaskContext& context) { deposit_colour(context, colour); });
       deposit.after(deposited);
       deposited = deposit;
     }
@@ -233,9 +234,11 @@ class PeriodicGravity final : public Interaction {
 
   void cover(TaskContext& context) {
     boxes_.assign(piece_count(), {});
-    spawn_pieces(context, cover_kind_, store_->size(), [this](std::uint32_t piece, std::size_t first, std::size_t last) {
-      boxes_[piece] = MeshPatch::points_around(mesh_, std::as_const(*store_).positions().subspan(first, last - first));
-    });
+    spawn_pieces(
+        context, cover_kind_, store_->size(), [this](std::uint32_t piece, std::size_t first, std::size_t last) {
+          boxes_[piece] =
+              MeshPatch::points_around(mesh_, std::as_const(*store_).positions().subspan(first, last - first));
+        });
   }
 
   void sort(TaskContext& context) {
@@ -247,8 +250,7 @@ class PeriodicGravity final : public Interaction {
     columns_.begin(box, piece_count());
     spawn_pieces(context, sort_kind_, store_->size(), [this](std::uint32_t piece, std::size_t first, std::size_t last) {
       patch_.clear(piece, piece_count());
-      columns_.sort_piece(
-          piece, mesh_, std::as_const(*store_).positions().subspan(first, last - first), first);
+      columns_.sort_piece(piece, mesh_, std::as_const(*store_).positions().subspan(first, last - first), first);
     });
   }
 
@@ -358,9 +360,8 @@ class PeriodicGravity final : public Interaction {
       if (!peer->theirs.empty()) {
         peer->potentials_out.resize(static_cast<std::size_t>(points_of(peer->theirs)) * sizeof(double));
         auto* const out = reinterpret_cast<double*>(peer->potentials_out.data());
-        for_rows(peer->theirs, [&](const Row& row) {
-          std::copy_n(&potentials_[part_offset(row)], row.count, out + row.offset);
-        });
+        for_rows(peer->theirs,
+                 [&](const Row& row) { std::copy_n(&potentials_[part_offset(row)], row.count, out + row.offset); });
         context.send(potential_kind_, {address, peer->potentials_out, peer->rank.value()});
       }
       if (!peer->mine.empty()) {
@@ -393,9 +394,10 @@ class PeriodicGravity final : public Interaction {
   }
 
   void add_forces(TaskContext& context) {
-    spawn_pieces(context, force_kind_, store_->size(), [this](std::uint32_t /*piece*/, std::size_t first, std::size_t last) {
-      interpolate(first, last);
-    });
+    spawn_pieces(
+        context, force_kind_, store_->size(), [this](std::uint32_t /*piece*/, std::size_t first, std::size_t last) {
+          interpolate(first, last);
+        });
   }
 
   void interpolate(std::size_t first, std::size_t last) {

@@ -13,12 +13,12 @@
 
 namespace plait::particles {
 
-/// Gravity or electrostatics of particles and of all their images in a periodic box, by a tree for short distances and a
-/// mesh for the rest (`ForceSplit`).
+/// Gravity or electrostatics of particles and of all their images in a periodic box, by a tree for short distances and
+/// a mesh for the rest (`ForceSplit`).
 ///
 /// The mean density is taken off, so that potentials have mean 0; that of neutral charges is 0 already. `coupling` of
-/// the tree is the gravitational constant. Charges may have both signs: with a negative coupling, that of Coulomb's law,
-/// equal ones repel each other, and the sums are the electric field and its potential.
+/// the tree is the gravitational constant. Charges may have both signs: with a negative coupling, that of Coulomb's
+/// law, equal ones repel each other, and the sums are the electric field and its potential.
 struct PeriodicGravityOptions {
   /// The fields, order, opening angle, softening, precision and sizes. Its cut-off, kernel and signs belong to this
   /// interaction: cut-off and kernel must be unset, as the near radius and reused lists. Cells are opened at 1.25 times

@@ -63,7 +63,8 @@ void MeshPatch::cover(const PeriodicMesh& mesh, const fft::IndexBox& box) {
 void MeshPatch::clear(std::uint32_t part, std::uint32_t parts) {
   const std::size_t begin = values_.size() * part / parts;
   const std::size_t end = values_.size() * (part + std::size_t{1}) / parts;
-  std::fill(values_.begin() + static_cast<std::ptrdiff_t>(begin), values_.begin() + static_cast<std::ptrdiff_t>(end), 0);
+  std::fill(
+      values_.begin() + static_cast<std::ptrdiff_t>(begin), values_.begin() + static_cast<std::ptrdiff_t>(end), 0);
 }
 
 void MeshPatch::deposit(const Vector& place, double charge) {

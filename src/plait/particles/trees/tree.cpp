@@ -248,7 +248,8 @@ void Tree::build_subtree(std::uint32_t subtree) {
   branch.batches.clear();
   branch.nodes.resize(1);
   branch.extents.resize(1);
-  Builder{keys_, sources_, options_, has_subtrees_of_signs_ ? 1 : 0, branch}.build(0, branch.first_body, branch.last_body, Within::none);
+  Builder{keys_, sources_, options_, has_subtrees_of_signs_ ? 1 : 0, branch}.build(
+      0, branch.first_body, branch.last_body, Within::none);
 }
 
 void Tree::finish() {

@@ -10,7 +10,7 @@
 #include "plait/particles/store/key_sort.hpp"
 #include "plait/particles/store/kinds.hpp"
 #include "plait/particles/store/particles.hpp"
-#include "plait/particles/trees/detail/short_float.hpp"
+#include "plait/particles/trees/short_float.hpp"
 
 namespace plait::particles {
 
@@ -43,8 +43,8 @@ struct alignas(64) Node {
   Quadrupole quadrupole;
   std::uint32_t first = 0;
   std::uint32_t count_and_kind = 0;  ///< Count times 4 plus kind.
-  detail::ShortFloat radius;         ///< Of a sphere about the centre that contains all bodies.
-  detail::ShortFloat second_moment;  ///< Sum of m x^2 about the centre: what the quadrupole has no trace of.
+  ShortFloat radius;                 ///< Of a sphere about the centre that contains all bodies.
+  ShortFloat second_moment;          ///< Sum of m x^2 about the centre: what the quadrupole has no trace of.
 
   [[nodiscard]] std::uint32_t count() const { return count_and_kind >> 2; }
   [[nodiscard]] NodeKind kind() const { return static_cast<NodeKind>(count_and_kind & 3U); }

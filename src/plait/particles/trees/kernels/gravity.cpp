@@ -85,9 +85,8 @@ void bodies(const TargetSpan& targets, const BodySpan& list, const KernelOptions
   const BodyTargets to{targets.x, targets.y, targets.z, targets.pulls, near};
   const bool is_bounded = options.is_bounded();
   constexpr Reach bounded = Reach::images;
-  const auto all = options.contact2 > 0
-                       ? (is_bounded ? all_bodies<true, bounded> : all_bodies<true, Reach::all>)
-                       : (is_bounded ? all_bodies<false, bounded> : all_bodies<false, Reach::all>);
+  const auto all = options.contact2 > 0 ? (is_bounded ? all_bodies<true, bounded> : all_bodies<true, Reach::all>)
+                                        : (is_bounded ? all_bodies<false, bounded> : all_bodies<false, Reach::all>);
   all(to, targets.count, list, options);
 }
 
@@ -142,9 +141,12 @@ void gravity_of(const TargetSpan& targets, const CellSpan& list, const KernelOpt
 template <What what>
 void moments(const TargetSpan& targets, const CellSpan& list, const KernelOptions& options) {
   switch (reach_of(options, targets)) {
-    case Reach::all: return gravity_of<what, Reach::all>(targets, list, options);
-    case Reach::cutoff: return gravity_of<what, Reach::cutoff>(targets, list, options);
-    case Reach::images: return gravity_of<what, Reach::images>(targets, list, options);
+    case Reach::all:
+      return gravity_of<what, Reach::all>(targets, list, options);
+    case Reach::cutoff:
+      return gravity_of<what, Reach::cutoff>(targets, list, options);
+    case Reach::images:
+      return gravity_of<what, Reach::images>(targets, list, options);
   }
 }
 

@@ -55,8 +55,17 @@ CellSpan CellList::pad(std::size_t count) {
   for (auto* values : {&mass, &xx, &xy, &xz, &yy, &yz, &trace}) {
     fill(*values, count, end, 0);
   }
-  return {x.data(), y.data(), z.data(), mass.data(), xx.data(), xy.data(), xz.data(), yy.data(), yz.data(),
-          trace.data(), end};
+  return {x.data(),
+          y.data(),
+          z.data(),
+          mass.data(),
+          xx.data(),
+          xy.data(),
+          xz.data(),
+          yy.data(),
+          yz.data(),
+          trace.data(),
+          end};
 }
 
 Reach reach_of(const KernelOptions& options, const TargetSpan& targets) {

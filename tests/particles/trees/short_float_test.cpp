@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/particles/trees/detail/short_float.hpp"
+#include "plait/particles/trees/short_float.hpp"
 
 #include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
 
-namespace plait::particles::detail::short_float_test {
+namespace plait::particles::short_float_test {
 namespace {
 
 TEST(ShortFloat, rounds_to_the_nearest_or_away_from_zero) {
@@ -29,4 +29,4 @@ TEST(ShortFloat, keeps_what_it_can_represent) {
 }
 
 }  // namespace
-}  // namespace plait::particles::detail::short_float_test
+}  // namespace plait::particles::short_float_test

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace plait::particles::detail {
+namespace plait::particles {
 
 /// A number with 8 significant bits and the range of a float, of which it has the upper 16 bits (bfloat16).
 class ShortFloat {
@@ -25,4 +25,4 @@ class ShortFloat {
   std::uint16_t bits_ = 0;
 };
 
-}  // namespace plait::particles::detail
+}  // namespace plait::particles
