@@ -22,9 +22,9 @@ namespace plait::particles {
 struct PeriodicGravityOptions {
   /// The fields, order, opening angle, softening, precision and sizes. Its cut-off, kernel and signs belong to this
   /// interaction: cut-off and kernel must be unset, as the near radius and reused lists. Cells are opened at 1.25 times
-  /// the distance of open boxes. The default order and angle have rms errors of 4e-5 to 1.3e-4 (`plait bench periodic`),
-  /// below 1e-3 in a slightly disturbed lattice of some hundred particles, and of 7e-3 in one of 1e5, where forces
-  /// cancel: choose a smaller angle there.
+  /// the distance of open boxes. The default order and angle have rms errors of 4e-5 to 1.3e-4 (`plait bench
+  /// periodic`), below 1e-3 in a slightly disturbed lattice of some hundred particles, and of 7e-3 in one of 1e5, where
+  /// forces cancel: choose a smaller angle there.
   LongRangeOptions tree;
   /// That of the system's space, which is periodic along all axes.
   Box box;
