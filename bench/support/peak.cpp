@@ -33,8 +33,12 @@ double run(std::size_t turns, float* result) {
   const hn::ScalableTag<float> d;
   const auto factor = hn::Set(d, 0.999F);
   const auto term = hn::Set(d, 1e-3F);
-  auto a = hn::Set(d, 1.0F), b = a, c = a, e = a, f = a, g = a, h = a, i = a;
-  auto a2 = a, b2 = a, c2 = a, e2 = a, f2 = a, g2 = a, h2 = a, i2 = a;
+  // The first values differ, as a compiler computes equal chains once.
+  const auto at = hn::Iota(d, 1.0F);
+  auto a = at, b = hn::Add(a, term), c = hn::Add(b, term), e = hn::Add(c, term);
+  auto f = hn::Add(e, term), g = hn::Add(f, term), h = hn::Add(g, term), i = hn::Add(h, term);
+  auto a2 = hn::Add(i, term), b2 = hn::Add(a2, term), c2 = hn::Add(b2, term), e2 = hn::Add(c2, term);
+  auto f2 = hn::Add(e2, term), g2 = hn::Add(f2, term), h2 = hn::Add(g2, term), i2 = hn::Add(h2, term);
   for (std::size_t turn = 0; turn < turns; ++turn) {
     multiply_add(factor, term, a, b, c, e, f, g, h, i, a2, b2, c2, e2, f2, g2, h2, i2);
   }

@@ -33,6 +33,7 @@
 #include "plait/particles/times.hpp"
 #include "plait/particles/trees/force_error.hpp"
 #include "plait/particles/trees/long_range.hpp"
+#include "plait/particles/trees/short_float.hpp"
 #include "plait/particles/trees/tree.hpp"
 #include "plait/particles/trees/tuning.hpp"
 #include "plait/particles/trees/walk.hpp"

@@ -32,7 +32,8 @@ struct Bodies {
   std::vector<double> charges;
 };
 
-/// Random places; a lattice, slightly disturbed; three clusters, one of them on a corner of the box.
+/// Random places; a lattice, slightly disturbed; three clusters, one of them on a corner of the box; random charges of
+/// both signs, neutral.
 Bodies bodies_of(const std::string& kind) {
   std::mt19937_64 random{11};
   std::uniform_real_distribution<double> uniform{-1, 1};
@@ -48,7 +49,7 @@ Bodies bodies_of(const std::string& kind) {
       place = centre + 0.1 * Vector{normal(random), normal(random), normal(random)};
     }
     bodies.places.push_back(Space{box, {true, true, true}}.wrap(place));
-    bodies.charges.push_back(0.5 + 0.5 * std::abs(uniform(random)));
+    bodies.charges.push_back(kind == "salt" ? 1 - 2 * (i % 2) : 0.5 + 0.5 * std::abs(uniform(random)));
   }
   return bodies;
 }
@@ -79,8 +80,7 @@ struct Job {
   int steps = 0;
 };
 
-EwaldField compute(const Job& job) {
-  const Bodies bodies = bodies_of(job.kind);
+EwaldField compute(const Job& job, const Bodies& bodies) {
   EwaldField field{std::vector<Vector>(bodies.places.size()), std::vector<double>(bodies.places.size())};
   std::mutex mutex;
   plait::test::run_program({.ranks = job.ranks}, {.worker_count = job.workers}, [&](Runtime& runtime) {
@@ -113,6 +113,21 @@ EwaldField compute(const Job& job) {
   return field;
 }
 
+EwaldField compute(const Job& job) {
+  return compute(job, bodies_of(job.kind));
+}
+
+/// The mean of errors along the force, over that of squared forces.
+double mean_error(const EwaldField& field, const EwaldField& other) {
+  double error = 0;
+  double size = 0;
+  for (std::size_t i = 0; i < field.acceleration.size(); ++i) {
+    error += dot(field.acceleration[i] - other.acceleration[i], other.acceleration[i]);
+    size += dot(other.acceleration[i], other.acceleration[i]);
+  }
+  return error / size;
+}
+
 double force_error(const EwaldField& field, const EwaldField& other) {
   double error = 0;
   double size = 0;
@@ -142,17 +157,26 @@ class OnRanks : public testing::TestWithParam<std::tuple<std::uint32_t, std::uin
 };
 
 TEST_P(OnRanks, forces_and_potentials_are_those_of_all_images) {
-  for (const std::string kind : {"random", "lattice", "clusters"}) {
+  for (const std::string kind : {"random", "lattice", "clusters", "salt"}) {
     const EwaldField field = compute(job(kind));
     EXPECT_LT(force_error(field, exact(kind)), 1e-3) << kind;
     EXPECT_LT(potential_error(field, exact(kind)), 1e-3) << kind;
   }
 }
 
-TEST_P(OnRanks, mixed_precision_is_as_accurate) {
-  Job mixed = job("clusters");
-  mixed.precision = Precision::mixed;
-  EXPECT_LT(force_error(compute(mixed), exact("clusters")), 1e-3);
+/// With cells, and in both precisions. Errors of one sign would make energies drift.
+TEST_P(OnRanks, the_default_angle_has_errors_below_1e_3_of_no_sign) {
+  for (const std::string kind : {"random", "lattice", "clusters", "salt"}) {
+    for (const Precision precision : {Precision::full, Precision::mixed}) {
+      Job cells = job(kind);
+      cells.theta = LongRangeOptions{}.theta;
+      cells.precision = precision;
+      const EwaldField field = compute(cells);
+      EXPECT_LT(force_error(field, exact(kind)), 1e-3) << kind;
+      EXPECT_LT(std::abs(mean_error(field, exact(kind))), 2e-4) << kind;
+      EXPECT_LT(potential_error(field, exact(kind)), 1e-3) << kind;
+    }
+  }
 }
 
 TEST_P(OnRanks, steps_repeat_the_sums) {
@@ -168,6 +192,50 @@ INSTANTIATE_TEST_SUITE_P(PeriodicGravity,
                                          std::tuple{2U, 1U},
                                          std::tuple{3U, 2U},
                                          std::tuple{7U, 1U}));
+
+/// Ions of a cubic crystal of charges 1 and -1, 8 along each axis or in 6^3 cells of two. Places are not those of mesh
+/// points.
+Bodies crystal(const std::string& kind) {
+  Bodies bodies;
+  const auto add = [&](const Vector& place, double charge) {
+    bodies.places.push_back(Space{box, {true, true, true}}.wrap(box.low + place + Vector{0.013, 0.029, 0.041}));
+    bodies.charges.push_back(charge);
+  };
+  const int edge = kind == "rock salt" ? 8 : 6;
+  for (int i = 0; i < edge * edge * edge; ++i) {
+    const Vector cell{i % edge + 0.0, i / edge % edge + 0.0, i / edge / edge + 0.0};
+    if (kind == "rock salt") {
+      add((2.0 / edge) * cell, (i % edge + i / edge + i / edge / edge) % 2 == 0 ? 1 : -1);
+    } else {
+      add((2.0 / edge) * cell, 1);
+      add((2.0 / edge) * (cell + Vector{0.5, 0.5, 0.5}), -1);
+    }
+  }
+  return bodies;
+}
+
+/// The potential of an ion, in units of its neighbours' distance. Constants: Borwein et al., "Lattice Sums Then and
+/// Now", 2013.
+TEST_P(OnRanks, crystals_have_the_constants_of_madelung) {
+  struct Crystal {
+    std::string name;
+    double neighbour, constant;
+  };
+  for (const auto& [name, neighbour, constant] : {Crystal{"rock salt", 2.0 / 8, 1.747564594633},
+                                                  Crystal{"caesium chloride", std::sqrt(3.0) / 6, 1.762674773071}}) {
+    for (const double theta : {0.0, LongRangeOptions{}.theta}) {
+      Job cells = job("crystal");
+      cells.theta = theta;
+      const Bodies ions = crystal(name);
+      const EwaldField field = compute(cells, ions);
+      double sum = 0;
+      for (std::size_t i = 0; i < ions.charges.size(); ++i) {
+        sum += ions.charges[i] * field.potential[i] * neighbour / static_cast<double>(ions.charges.size());
+      }
+      EXPECT_NEAR(sum / constant, 1, 1e-4) << name << ", theta " << theta;
+    }
+  }
+}
 
 /// A target without a charge: the field of the others at its place.
 TEST(PeriodicGravity, kinds_select_sources_and_targets) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -33,15 +34,15 @@ SplitTerms chebyshev_terms(double square_max) {
   return terms;
 }
 
-/// The same polynomial by powers of x, from T(n + 1) = 2 x T(n) - T(n - 1).
-SplitTerms powers_of(const SplitTerms& terms) {
+/// The first polynomials, up to `degree`, by powers of x, from T(n + 1) = 2 x T(n) - T(n - 1).
+SplitTerms powers_of(const SplitTerms& terms, std::size_t degree) {
   SplitTerms sum{};
   SplitTerms before{};
   SplitTerms present{};
   before[0] = 1;
   present[1] = 1;
   sum[0] = terms[0];
-  for (std::size_t n = 1; n < split_terms; ++n) {
+  for (std::size_t n = 1; n <= degree; ++n) {
     SplitTerms next{};
     for (std::size_t power = 0; power < split_terms; ++power) {
       sum[power] += terms[n] * present[power];
@@ -65,14 +66,21 @@ ForceSplit::ForceSplit(double scale, double cutoff) : scale_{scale}, cutoff_{cut
                             cutoff_max)};
   }
   const double u_max = cutoff / (2 * scale);
-  potential_ = powers_of(chebyshev_terms(u_max * u_max));
-  for (double& term : potential_) {
-    term /= 2 * scale;
-  }
-  // The force is -d/dr, and x changes by 4 r / cutoff^2.
-  for (std::size_t power = 0; power < degree; ++power) {
-    force_over_r_[power] = -4 / (cutoff * cutoff) * static_cast<double>(power + 1) * potential_[power + 1];
-  }
+  const SplitTerms terms = chebyshev_terms(u_max * u_max);
+  const auto set = [&](auto& potential, auto& force_over_r) {
+    using T = std::remove_reference_t<decltype(potential[0])>;
+    const SplitTerms powers = powers_of(terms, potential.size() - 1);
+    for (std::size_t power = 0; power < potential.size(); ++power) {
+      potential[power] = static_cast<T>(powers[power] / (2 * scale));
+    }
+    // The force is -d/dr, and x changes by 4 r / cutoff^2.
+    for (std::size_t power = 0; power < force_over_r.size(); ++power) {
+      const double slope = static_cast<double>(power + 1) * powers[power + 1] / (2 * scale);
+      force_over_r[power] = static_cast<T>(-4 / (cutoff * cutoff) * slope);
+    }
+  };
+  set(potential_, force_over_r_);
+  set(single_potential_, single_force_over_r_);
 }
 
 }  // namespace plait::particles

@@ -10,11 +10,12 @@ namespace plait::particles {
 ///
 /// The smooth part is erf(r / (2 s)) / r, the potential of a Gaussian cloud, with the length s of the split. The rest
 /// is erfc(r / (2 s)) / r, and is neglected from the cut-off on. Within the cut-off, a polynomial in r^2 replaces erf(r
-/// / (2 s)) / r, with an error below 3e-10 / s for cut-offs of up to 6 s. Formula: Bagla, "TreePM", J. Astrophys.
-/// Astron. 23, 2002.
+/// / (2 s)) / r, with an error below 3e-10 / s for cut-offs of up to 6 s; in single precision one of lower degree, with
+/// an error below 1e-6 / s. Formula: Bagla, "TreePM", J. Astrophys. Astron. 23, 2002.
 class ForceSplit {
  public:
   static constexpr std::size_t degree = 14;
+  static constexpr std::size_t single_degree = 10;
   /// The cut-off in lengths of the split up to which the polynomial has the error above.
   static constexpr double cutoff_max = 6;
 
@@ -28,12 +29,21 @@ class ForceSplit {
   [[nodiscard]] const std::array<double, degree + 1>& potential() const noexcept { return potential_; }
   /// The same for the smooth force on a unit charge, divided by r.
   [[nodiscard]] const std::array<double, degree>& force_over_r() const noexcept { return force_over_r_; }
+  /// Both in single precision.
+  [[nodiscard]] const std::array<float, single_degree + 1>& single_potential() const noexcept {
+    return single_potential_;
+  }
+  [[nodiscard]] const std::array<float, single_degree>& single_force_over_r() const noexcept {
+    return single_force_over_r_;
+  }
 
  private:
   double scale_;
   double cutoff_;
   std::array<double, degree + 1> potential_{};
   std::array<double, degree> force_over_r_{};
+  std::array<float, single_degree + 1> single_potential_{};
+  std::array<float, single_degree> single_force_over_r_{};
 };
 
 }  // namespace plait::particles

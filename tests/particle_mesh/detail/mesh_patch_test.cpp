@@ -13,13 +13,20 @@ namespace {
 
 const PeriodicMesh mesh{{8, 8, 16}, {-1, 0, 2}, {0.25, 0.5, 0.125}};
 
+void cover(MeshPatch& patch, const std::vector<Vector>& places) {
+  patch.cover(mesh, MeshPatch::points_around(mesh, places));
+  for (std::uint32_t part = 0; part < 3; ++part) {
+    patch.clear(part, 3);
+  }
+}
+
 TEST(MeshPatch, it_covers_the_points_of_its_particles) {
   MeshPatch patch;
   const std::vector<Vector> places{{-1, 0, 2}, {-0.3, 1.2, 2.6}};
-  patch.cover(mesh, places);
+  cover(patch, places);
   EXPECT_EQ(patch.box().low, (std::array<fft::Index, 3>{-2, -2, -2}));
   EXPECT_EQ(patch.box().high, (std::array<fft::Index, 3>{6, 6, 8}));
-  patch.cover(mesh, {});
+  cover(patch, {});
   EXPECT_TRUE(patch.box().is_empty());
   EXPECT_TRUE(patch.values().empty());
 }
@@ -27,7 +34,7 @@ TEST(MeshPatch, it_covers_the_points_of_its_particles) {
 TEST(MeshPatch, all_of_a_charge_is_deposited_and_its_centre_stays) {
   MeshPatch patch;
   const std::vector<Vector> places{{-0.6, 1.1, 2.7}};
-  patch.cover(mesh, places);
+  cover(patch, places);
   patch.deposit(places[0], 3);
   EXPECT_NEAR(std::accumulate(patch.values().begin(), patch.values().end(), 0.0), 3, 1e-13);
   double centre = 0;
@@ -45,7 +52,7 @@ TEST(MeshPatch, all_of_a_charge_is_deposited_and_its_centre_stays) {
 TEST(MeshPatch, linear_potentials_are_interpolated_exactly) {
   MeshPatch patch;
   const std::vector<Vector> places{{-0.6, 1.1, 2.7}, {-0.4, 1.3, 2.8}};
-  patch.cover(mesh, places);
+  cover(patch, places);
   const fft::IndexBox& box = patch.box();
   for (fft::Index i = box.low[0]; i < box.high[0]; ++i) {
     for (fft::Index j = box.low[1]; j < box.high[1]; ++j) {

@@ -91,6 +91,17 @@ TEST(Walk, over_cells_acts_on_short_time_bins_only) {
   }
 }
 
+/// Pairs of ions: far cells are neutral, and forces are small differences of large ones.
+TEST(Walk, charges_of_both_signs_are_within_1e_3_of_the_direct_sum) {
+  Sample sample;
+  test::add_sphere(sample, 5'000);
+  for (std::size_t i = 0; i < sample.store.size(); ++i) {
+    sample.store[sample.mass][i] *= i % 2 == 0 ? 1 : -1;
+  }
+  add_forces(sample, {.theta = 0.5, .signs = ChargeSigns::apart}, {});
+  EXPECT_LT(test::rms_error(sample.store[sample.acceleration], test::direct_accelerations(sample)), 1e-3);
+}
+
 TEST(Walk, kinds_choose_who_pulls_and_who_is_pulled) {
   Sample sample;
   test::add_sphere(sample, 500);

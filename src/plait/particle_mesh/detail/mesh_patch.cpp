@@ -21,25 +21,50 @@ struct PlaceWeights {
 
 }  // namespace
 
-void MeshPatch::cover(const PeriodicMesh& mesh, std::span<const Vector> places) {
-  mesh_ = mesh;
-  box_ = {};
-  if (!places.empty()) {
-    std::array<double, 3> low = mesh.coordinates(places.front());
-    std::array<double, 3> high = low;
-    for (const Vector& place : places) {
-      const std::array<double, 3> at = mesh.coordinates(place);
-      for (std::size_t axis = 0; axis < 3; ++axis) {
-        low[axis] = std::min(low[axis], at[axis]);
-        high[axis] = std::max(high[axis], at[axis]);
-      }
-    }
+fft::IndexBox joined(const fft::IndexBox& one, const fft::IndexBox& other) {
+  if (one.is_empty() || other.is_empty()) {
+    return one.is_empty() ? other : one;
+  }
+  fft::IndexBox both = one;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    both.low[axis] = std::min(both.low[axis], other.low[axis]);
+    both.high[axis] = std::max(both.high[axis], other.high[axis]);
+  }
+  return both;
+}
+
+fft::IndexBox MeshPatch::points_around(const PeriodicMesh& mesh, std::span<const Vector> places) {
+  fft::IndexBox box;
+  if (places.empty()) {
+    return box;
+  }
+  std::array<double, 3> low = mesh.coordinates(places.front());
+  std::array<double, 3> high = low;
+  for (const Vector& place : places) {
+    const std::array<double, 3> at = mesh.coordinates(place);
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      box_.low[axis] = SplineWeights{low[axis]}.first;
-      box_.high[axis] = SplineWeights{high[axis]}.first + spline_order;
+      low[axis] = std::min(low[axis], at[axis]);
+      high[axis] = std::max(high[axis], at[axis]);
     }
   }
-  values_.assign(static_cast<std::size_t>(box_.volume()), 0.0);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    box.low[axis] = first_point(low[axis]);
+    box.high[axis] = first_point(high[axis]) + spline_order;
+  }
+  return box;
+}
+
+void MeshPatch::cover(const PeriodicMesh& mesh, const fft::IndexBox& box) {
+  mesh_ = mesh;
+  box_ = box;
+  values_.resize(static_cast<std::size_t>(box.volume()));
+}
+
+void MeshPatch::clear(std::uint32_t part, std::uint32_t parts) {
+  const std::size_t begin = values_.size() * part / parts;
+  const std::size_t end = values_.size() * (part + std::size_t{1}) / parts;
+  std::fill(
+      values_.begin() + static_cast<std::ptrdiff_t>(begin), values_.begin() + static_cast<std::ptrdiff_t>(end), 0);
 }
 
 void MeshPatch::deposit(const Vector& place, double charge) {

@@ -23,6 +23,9 @@ struct PeriodicMesh {
   }
 };
 
+/// The smallest box that contains both, either of which may be empty.
+[[nodiscard]] fft::IndexBox joined(const fft::IndexBox& one, const fft::IndexBox& other);
+
 /// What a patch has between its points.
 struct MeshValue {
   double potential = 0;
@@ -34,10 +37,16 @@ struct MeshValue {
 /// Indices go on beyond the mesh: they are those of images. `spline_order` points along each axis belong to a particle.
 class MeshPatch {
  public:
-  /// Covers the particles at `places`; all values are 0. Keeps its memory. Cost: O(particles + points).
-  void cover(const PeriodicMesh& mesh, std::span<const Vector> places);
+  /// The points of the particles at `places`. Cost: O(particles).
+  [[nodiscard]] static fft::IndexBox points_around(const PeriodicMesh& mesh, std::span<const Vector> places);
 
-  /// Adds `charge`, spread over points. Expects: the patch covers `place`.
+  /// Covers the points in `box`, whose values are undefined until all parts are cleared. Keeps its memory.
+  void cover(const PeriodicMesh& mesh, const fft::IndexBox& box);
+  /// Sets the values of part `part` of `parts` to 0. Threads: concurrent for different parts.
+  void clear(std::uint32_t part, std::uint32_t parts);
+
+  /// Adds `charge`, spread over points. Expects: the patch covers `place`. Threads: concurrent for particles that have
+  /// no points in common (`PatchColumns`).
   void deposit(const Vector& place, double charge);
   /// Interpolates the values. Expects: as above.
   [[nodiscard]] MeshValue at(const Vector& place) const;

@@ -10,6 +10,11 @@ namespace plait::particles::detail {
 /// The points along each axis on which a particle's charge is spread. Even.
 inline constexpr int spline_order = 6;
 
+/// The first of the points of a particle at `place`, in distances of two points.
+[[nodiscard]] inline std::int64_t first_point(double place) {
+  return static_cast<std::int64_t>(std::floor(place)) - spline_order / 2 + 1;
+}
+
 /// The weights of one particle along one axis: a cardinal B-spline of `spline_order`, and its derivative.
 ///
 /// Points are `first` + 0 ... `spline_order` - 1. Source: Essmann et al., "A smooth particle mesh Ewald method",
@@ -21,9 +26,8 @@ struct SplineWeights {
 
   /// At `place`, in distances of two points.
   explicit SplineWeights(double place) {
-    const double below = std::floor(place);
-    const double f = place - below;
-    first = static_cast<std::int64_t>(below) - spline_order / 2 + 1;
+    const double f = place - std::floor(place);
+    first = first_point(place);
     value[0] = 1 - f;
     value[1] = f;
     for (int order = 3; order <= spline_order; ++order) {

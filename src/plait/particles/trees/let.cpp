@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -21,7 +22,8 @@ constexpr std::size_t padded(std::size_t bytes) {
 /// The fault of `node`, at `index`, in a tree of that size; null if there is none.
 const char* fault_of(const Node& node, std::uint64_t index, const LetHeader& header) {
   const std::uint64_t end = std::uint64_t{node.first} + node.count();
-  if (!is_finite(node.center) || !std::isfinite(node.mass) || std::isnan(node.opening2) || std::isnan(node.radius)) {
+  if (!is_finite(node.center) || !std::isfinite(node.mass) || !std::isfinite(node.second_moment.value()) ||
+      std::isnan(node.opening2) || std::isnan(node.radius.value())) {
     return "is not finite";
   }
   switch (node.kind()) {
@@ -204,9 +206,10 @@ Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const Any
 void drift(Node& node, const NodeMotion& motion, double duration) {
   node.center +=
       duration * Vector{static_cast<double>(motion.x), static_cast<double>(motion.y), static_cast<double>(motion.z)};
-  if (node.radius > 0 && std::isfinite(node.opening2)) {
-    const float growth = 1 + motion.spread * static_cast<float>(duration) / node.radius;
-    node.radius *= growth;
+  const float radius = node.radius.value();
+  if (radius > 0 && std::isfinite(node.opening2)) {
+    const float growth = 1 + motion.spread * static_cast<float>(duration) / radius;
+    node.radius = ShortFloat::at_least(radius * growth);
     node.opening2 *= growth * growth;
   }
 }
@@ -256,7 +259,11 @@ FarField::FarField(std::span<const RankSummary> ranks, const TreeOptions& option
   std::vector<NodeExtent> extents;
   for (const RankSummary& rank : level) {
     nodes_.push_back(rank.root);
-    extents.push_back({rank.box.box(), static_cast<double>(rank.root.mass), 0, 0});
+    const auto mass = static_cast<double>(rank.root.mass);
+    // A root that is always opened has both signs, or theta is 0.
+    const bool is_mixed = std::isinf(rank.root.opening2);
+    const double weight = is_mixed ? 2 * std::abs(mass) + std::numeric_limits<double>::min() : std::abs(mass);
+    extents.push_back({.box = rank.box.box(), .mass = mass, .weight = weight});
   }
   root_count_ = static_cast<std::uint32_t>(nodes_.size());
   if (shape == Shape::flat || nodes_.empty()) {
@@ -273,7 +280,7 @@ FarField::FarField(std::span<const RankSummary> ranks, const TreeOptions& option
       NodeExtent extent;
       detail::sum_children(
           std::span{nodes_}.subspan(begin, count), std::span{extents}.subspan(begin, count), node, extent);
-      detail::set_opening(options, extent.box, node);
+      detail::set_opening(options, extent, node);
       node.set_content(NodeKind::cell, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(count));
       nodes_.push_back(node);
       extents.push_back(extent);

@@ -34,6 +34,7 @@ TreeOptions tree_options_of(const LongRangeOptions& options) {
           .sources = options.sources,
           .theta = options.theta,
           .order = options.order,
+          .signs = options.signs,
           .near_radius = options.near_radius,
           .cutoff = options.cutoff,
           .leaf_bodies_max = options.leaf_bodies_max,

@@ -31,7 +31,8 @@ enum class LetMode : std::uint8_t {
 /// Forces that fall off as 1 / r^2, such as gravity and electrostatics, or a program's own kernels on trees. Along
 /// periodic axes of the system's space, the nearest images act.
 struct LongRangeOptions {
-  Field<double> charge;  ///< Such as mass; not negative. `coupling` has the sign of the force.
+  Field<double> charge;                  ///< Such as mass. `coupling` has the sign of the force.
+  ChargeSigns signs = ChargeSigns::one;  ///< Of `charge`.
   Field<Vector> acceleration;
   Field<double> potential;
   Kinds sources;

@@ -22,13 +22,19 @@ enum class Within : std::uint8_t { none, batch, group };
 /// Builds nodes over sorted keys, depth first; the children of a node are contiguous.
 class Builder {
  public:
-  Builder(std::span<const KeyedIndex> keys, std::span<const Source> sources, const TreeOptions& options, Branch& out)
-      : keys_{keys}, sources_{sources}, options_{options}, out_{out} {}
+  /// `first_level` is 1 if the first digit of keys is the sign of the charge.
+  Builder(std::span<const KeyedIndex> keys,
+          std::span<const Source> sources,
+          const TreeOptions& options,
+          int first_level,
+          Branch& out)
+      : keys_{keys}, sources_{sources}, options_{options}, first_level_{first_level}, out_{out} {}
 
   void build(std::uint32_t node, std::uint32_t first, std::uint32_t last, Within within) {
     const int level = common_levels(keys_[first].key, keys_[last - 1].key);
     // Positions in a batch are relative to its centre, in single precision: outliers get batches of their own.
-    const bool mixed = level < 0;
+    // Neither do cells of one sign contain charges of the other.
+    const bool mixed = level < first_level_;
     const bool leaf = !mixed && (last - first <= options_.leaf_bodies_max || level == morton_levels);
     const bool new_batch = !mixed && within == Within::none && (leaf || last - first <= options_.batch_bodies_max);
     const bool new_group = !mixed && within != Within::group && (leaf || last - first <= options_.group_bodies_max);
@@ -60,7 +66,7 @@ class Builder {
                            out_.nodes[node],
                            out_.extents[node]);
     }
-    detail::set_opening(options_, out_.extents[node].box, out_.nodes[node]);
+    detail::set_opening(options_, out_.extents[node], out_.nodes[node]);
     if (new_group) {
       out_.groups[group].box = out_.extents[node].box;
     }
@@ -138,6 +144,7 @@ class Builder {
   std::span<const KeyedIndex> keys_;
   std::span<const Source> sources_;
   const TreeOptions& options_;
+  int first_level_;
   Branch& out_;
 };
 
@@ -162,6 +169,12 @@ void Tree::begin(Particles& store, const TreeOptions& options, const Box& box, s
   keys_of_ = KeySpace{box, std::as_const(store).positions()};
   store_ = &store;
   const std::size_t n = store.size();
+  has_subtrees_of_signs_ = false;
+  if (options.signs == ChargeSigns::apart) {
+    for (std::size_t i = 0; i < n && !has_subtrees_of_signs_; ++i) {
+      has_subtrees_of_signs_ = charge_of(i) < 0;
+    }
+  }
   from_.resize(n);
   keys_.resize(n);
   keys_scratch_.resize(n);
@@ -175,7 +188,7 @@ void Tree::begin(Particles& store, const TreeOptions& options, const Box& box, s
 void Tree::sort_chunk(std::uint32_t piece) {
   const std::size_t n = keys_.size();
   for (std::size_t i = n * piece / pieces_; i < n * (piece + 1) / pieces_; ++i) {
-    keys_[i] = {keys_of_.key_of(std::as_const(*store_).positions()[i]), static_cast<std::uint32_t>(i)};
+    keys_[i] = {key_of(i), static_cast<std::uint32_t>(i)};
   }
   sort_.front().sort_chunk(piece);
 }
@@ -224,7 +237,7 @@ void Tree::plan_subtrees() {
   top.nodes.resize(1);
   top.extents.resize(1);
   const std::uint32_t share = pieces_ > 1 ? n / (8 * pieces_) : n;
-  Builder builder{keys_, sources_, options_, top};
+  Builder builder{keys_, sources_, options_, has_subtrees_of_signs_ ? 1 : 0, top};
   builder.build_top(0, 0, n, std::max(share, options_.batch_bodies_max), branches_.all, branches_.count);
   nodes_.swap(top.nodes);
   extents_.swap(top.extents);
@@ -236,7 +249,8 @@ void Tree::build_subtree(std::uint32_t subtree) {
   branch.batches.clear();
   branch.nodes.resize(1);
   branch.extents.resize(1);
-  Builder{keys_, sources_, options_, branch}.build(0, branch.first_body, branch.last_body, Within::none);
+  Builder{keys_, sources_, options_, has_subtrees_of_signs_ ? 1 : 0, branch}.build(
+      0, branch.first_body, branch.last_body, Within::none);
 }
 
 void Tree::finish() {
@@ -301,7 +315,7 @@ void Tree::sum_node(std::size_t i) {
                          node,
                          extents_[i]);
   }
-  detail::set_opening(options_, extents_[i].box, node);
+  detail::set_opening(options_, extents_[i], node);
 }
 
 double Tree::charge_of(std::size_t place) const {
@@ -309,6 +323,17 @@ double Tree::charge_of(std::size_t place) const {
   return options_.sources.are_all() || options_.sources.has(store[Particles::kind][place])
              ? store[options_.charge][place]
              : 0.0;
+}
+
+/// In a tree of both signs, the sign replaces the first digit, and the place has one level less.
+MortonKey Tree::key_of(std::size_t place) const {
+  constexpr MortonKey far = MortonKey{1} << far_bit;
+  const MortonKey key = keys_of_.key_of(std::as_const(*store_).positions()[place]);
+  if (!has_subtrees_of_signs_) {
+    return key;
+  }
+  const MortonKey sign = charge_of(place) < 0 ? 1 : 0;
+  return (key & far) | sign << (far_bit - 3) | (key & ~far) >> 3;
 }
 
 TreeView Tree::view() const {

@@ -12,13 +12,20 @@
 #include "plait/particles/store/key_sort.hpp"
 #include "plait/particles/store/kinds.hpp"
 #include "plait/particles/store/particles.hpp"
+#include "plait/particles/trees/short_float.hpp"
 
 namespace plait::particles {
 
 /// The order of the multipole expansion of a cell.
 enum class Order : std::uint8_t { monopole = 1, quadrupole = 2 };
 
-/// Traceless quadrupole about the centre of mass, sum of m (3 x_a x_b - x^2 delta_ab); zz = -(xx + yy).
+/// The signs of charges.
+enum class ChargeSigns : std::uint8_t {
+  one,    ///< No charge is negative, as of masses.
+  apart,  ///< Any. The tree has a subtree for each sign, so that cells have a centre of charge and no dipole.
+};
+
+/// Traceless quadrupole about the centre of the cell, sum of m (3 x_a x_b - x^2 delta_ab); zz = -(xx + yy).
 struct Quadrupole {
   float xx = 0, xy = 0, xz = 0, yy = 0, yz = 0;
 };
@@ -32,13 +39,14 @@ enum class NodeKind : std::uint32_t {
 
 /// A node of the tree in the form that walks read: one cache line, equal in local and received trees.
 struct alignas(64) Node {
-  Vector center;       ///< Of mass.
+  Vector center;       ///< Of the absolute charges, such as the centre of mass.
   float opening2 = 0;  ///< The square of the distance from the centre within which the node is opened.
   float mass = 0;
   Quadrupole quadrupole;
   std::uint32_t first = 0;
   std::uint32_t count_and_kind = 0;  ///< Count times 4 plus kind.
-  float radius = 0;                  ///< Of a sphere about the centre that contains all bodies.
+  ShortFloat radius;                 ///< Of a sphere about the centre that contains all bodies.
+  ShortFloat second_moment;          ///< Sum of m x^2 about the centre: what the quadrupole has no trace of.
 
   [[nodiscard]] std::uint32_t count() const { return count_and_kind >> 2; }
   [[nodiscard]] NodeKind kind() const { return static_cast<NodeKind>(count_and_kind & 3U); }
@@ -68,9 +76,13 @@ static_assert(sizeof(NodeMotion) == 16 && std::is_trivially_copyable_v<NodeMotio
 struct NodeExtent {
   Box box;  ///< Tight.
   double mass = 0;
+  double weight = 0;  ///< The sum of absolute charges.
   std::uint32_t first_body = 0;
   std::uint32_t body_count = 0;
   NodeMotion motion;  ///< Zero until `Tree::find_motions`.
+
+  /// Equal sums are rounded equally.
+  [[nodiscard]] bool has_both_signs() const { return weight != mass && weight != -mass; }
 };
 
 /// Consecutive bodies that share an interaction list.
@@ -102,6 +114,7 @@ struct TreeOptions {
   Kinds sources;         ///< Other kinds have no charge.
   double theta = 0.5;    ///< The opening angle; 0 sums directly.
   Order order = Order::quadrupole;
+  ChargeSigns signs = ChargeSigns::one;
   /// Within this distance forces are direct and those inside a homogeneous sphere of this radius, and
   /// `WalkOptions::near` is called. 0: none.
   double near_radius = 0;
@@ -208,11 +221,13 @@ class Tree {
 
  private:
   [[nodiscard]] double charge_of(std::size_t place) const;
+  [[nodiscard]] MortonKey key_of(std::size_t place) const;
   void sum_node(std::size_t i);  ///< From its bodies or its children, with its opening distance.
 
   TreeOptions options_;
   std::uint32_t pieces_ = 1;
   KeySpace keys_of_;
+  bool has_subtrees_of_signs_ = false;
   Particles* store_ = nullptr;
   std::vector<Particles::Index> from_;  ///< The previous place of each particle.
   std::vector<KeyedIndex> keys_;

@@ -188,6 +188,9 @@ void gather_cells(const Job& job, const Vector& origin, Lists& lists) {
       to.xz[i] = node.quadrupole.xz;
       to.yy[i] = node.quadrupole.yy;
       to.yz[i] = node.quadrupole.yz;
+      if (job.options.kernel) {
+        to.trace[i] = node.second_moment.value();
+      }
     }
   }
   lists.cell_count = end;

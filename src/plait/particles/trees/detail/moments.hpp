@@ -7,7 +7,8 @@
 
 namespace plait::particles::detail {
 
-/// Computes centre, mass and quadrupole of `node`, and box and mass of `extent`, from bodies. Expects: at least one.
+/// Computes centre, mass and second moments of `node`, and box and charges of `extent`, from bodies. Expects: at
+/// least one.
 void sum_bodies(std::span<const Source> sources, Node& node, NodeExtent& extent);
 
 /// The same from child nodes.
@@ -16,7 +17,7 @@ void sum_children(std::span<const Node> children, std::span<const NodeExtent> ex
 /// Computes the boxes of `batch` and of its groups.
 void set_boxes(std::span<const Source> sources, std::span<BodyGroup> groups, Batch& batch);
 
-/// Computes the opening distance of `node`, whose moments and box are set.
-void set_opening(const TreeOptions& options, const Box& box, Node& node);
+/// Computes radius and opening distance of `node`, whose moments and `extent` are set.
+void set_opening(const TreeOptions& options, const NodeExtent& extent, Node& node);
 
 }  // namespace plait::particles::detail

@@ -51,7 +51,7 @@ class Images {
 }
 /// Whether all bodies of `node` are beyond `cutoff` from all bodies in `box`.
 [[nodiscard]] inline bool is_beyond(const Node& node, const Vector& center, const Box& box, double cutoff) {
-  const double reach = cutoff + static_cast<double>(node.radius);
+  const double reach = cutoff + static_cast<double>(node.radius.value());
   return distance2(box, center) > reach * reach;
 }
 

@@ -17,105 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace plait::particles::HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
-/// The number of targets that use each loaded vector of sources.
-constexpr std::size_t together = 4;
-
-/// Lists are padded to this, and no vector may be longer.
-template <class T>
-using Lanes = hn::CappedTag<T, list_padding>;
-template <class T>
-using Vec = hn::Vec<Lanes<T>>;
-
-/// An estimate, refined by Newton steps: from 12 or 14 bits on x86, from 8 on Arm, to all. An estimate with the
-/// relative error e leaves -3/2 e^2: in the mean 1e-8 from 12 bits, a tenth of the rounding. A step of third order
-/// would leave less, and takes an AVX2 kernel 14 % longer.
-HWY_INLINE Vec<float> inverse_root(Vec<float> v) {
-  const Lanes<float> d;
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-  return hn::Div(hn::Set(d, 1.0F), hn::Sqrt(v));
-#else
-  constexpr int steps = HWY_ARCH_ARM ? 2 : 1;
-  const Vec<float> half = hn::Mul(hn::Set(d, 0.5F), v);
-  Vec<float> y = hn::ApproximateReciprocalSqrt(v);
-  for (int step = 0; step < steps; ++step) {
-    y = hn::Mul(y, hn::NegMulAdd(hn::Mul(half, y), y, hn::Set(d, 1.5F)));
-  }
-  return y;
-#endif
-}
-
-/// 0 where `v` is 0: the interaction of a body with itself.
-HWY_INLINE Vec<float> inverse_root_or_zero(Vec<float> v) {
-  const Lanes<float> d;
-  return hn::IfThenElseZero(hn::Gt(v, hn::Set(d, 1e-37F)), inverse_root(v));
-}
-
-HWY_INLINE Vec<double> inverse_root_or_zero(Vec<double> v) {
-  const Lanes<double> d;
-  const auto some = hn::Gt(v, hn::Zero(d));
-#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-  // 14 bits, refined by a step of third order to 6e-13. Equal for both partners of a pair, which conserves momentum.
-  const Vec<double> y = hn::IfThenElseZero(some, Vec<double>{_mm512_rsqrt14_pd(v.raw)});
-  const Vec<double> e = hn::NegMulAdd(hn::Mul(v, y), y, hn::Set(d, 1.0));
-  return hn::MulAdd(hn::Mul(y, e), hn::MulAdd(hn::Set(d, 0.375), e, hn::Set(d, 0.5)), y);
-#else
-  return hn::IfThenElseZero(some, hn::Div(hn::Set(d, 1.0), hn::Sqrt(v)));
-#endif
-}
-
-template <class T>
-HWY_INLINE double sum(Vec<T> v) {
-  return static_cast<double>(hn::GetLane(hn::SumOfLanes(Lanes<T>{}, v)));
-}
-
-template <class T>
-struct Sums {
-  Vec<T> x, y, z;
-  Vec<T> potential;  ///< Positive.
-
-  /// User-provided: a defaulted constructor is not compiled for the target processor.
-  HWY_INLINE Sums() : x{hn::Zero(Lanes<T>{})}, y{x}, z{x}, potential{x} {}
-  HWY_INLINE void add_to(Pull& pull) const {
-    pull.x += sum<T>(x);
-    pull.y += sum<T>(y);
-    pull.z += sum<T>(z);
-    pull.potential -= sum<T>(potential);
-  }
-};
-
-/// Nearest images along periodic axes, and the cut-off.
-template <class T, bool bounded>
-struct Bounds {
-  Vec<T> period[3];
-  Vec<T> inverse_period[3];
-  Vec<T> cutoff2;
-
-  HWY_INLINE explicit Bounds(const KernelOptions& options, double softening2) {
-    const Lanes<T> d;
-    const double periods[3] = {options.period.x, options.period.y, options.period.z};
-    for (int axis = 0; axis < 3; ++axis) {
-      period[axis] = hn::Set(d, static_cast<T>(periods[axis]));
-      inverse_period[axis] = hn::Set(d, static_cast<T>(periods[axis] > 0 ? 1 / periods[axis] : 0));
-    }
-    cutoff2 = hn::Set(d, static_cast<T>(options.cutoff2 + softening2));
-  }
-  HWY_INLINE Vec<T> nearest(Vec<T> difference, int axis) const {
-    if constexpr (bounded) {
-      return hn::NegMulAdd(period[axis], hn::Round(hn::Mul(difference, inverse_period[axis])), difference);
-    } else {
-      return difference;
-    }
-  }
-  HWY_INLINE Vec<T> zero_beyond(Vec<T> value, Vec<T> r2) const {
-    if constexpr (bounded) {
-      return hn::IfThenElseZero(hn::Lt(r2, cutoff2), value);
-    } else {
-      return value;
-    }
-  }
-};
+#include "plait/particles/trees/kernels/vectors.inc"
 
 // ---- bodies, in double precision ----
 
@@ -125,12 +27,12 @@ struct BodyTargets {
   std::uint32_t* near;
 };
 
-template <bool contacts, bool bounded, std::size_t targets>
+template <bool contacts, Reach reach, std::size_t targets>
 HWY_INLINE void some_bodies(const BodyTargets& to, const BodySpan& list, const KernelOptions& options) {
   const Lanes<double> d;
   const Vec<double> softening2 = hn::Set(d, options.softening2);
   const Vec<double> contact2 = hn::Set(d, options.contact2);
-  const Bounds<double, bounded> bounds{options, 0};
+  const Bounds<double, reach> bounds{options, 0};
   Sums<double> sums[targets];
   std::size_t counts[targets] = {};
   for (std::size_t j = 0; j < list.length; j += hn::Lanes(d)) {
@@ -165,144 +67,87 @@ HWY_INLINE void some_bodies(const BodyTargets& to, const BodySpan& list, const K
   }
 }
 
-template <bool contacts, bool bounded>
+template <bool contacts, Reach reach>
 void all_bodies(const BodyTargets& to, std::size_t n, const BodySpan& list, const KernelOptions& options) {
   const auto from = [&to](std::size_t i) {
     return BodyTargets{to.x + i, to.y + i, to.z + i, to.pulls + i, to.near + i};
   };
   std::size_t i = 0;
   for (; i + together <= n; i += together) {
-    some_bodies<contacts, bounded, together>(from(i), list, options);
+    some_bodies<contacts, reach, together>(from(i), list, options);
   }
   for (; i < n; ++i) {
-    some_bodies<contacts, bounded, 1>(from(i), list, options);
+    some_bodies<contacts, reach, 1>(from(i), list, options);
   }
 }
 
 void bodies(const TargetSpan& targets, const BodySpan& list, const KernelOptions& options, std::uint32_t* near) {
   const BodyTargets to{targets.x, targets.y, targets.z, targets.pulls, near};
   const bool is_bounded = options.is_bounded();
-  const auto all = options.contact2 > 0 ? (is_bounded ? all_bodies<true, true> : all_bodies<true, false>)
-                                        : (is_bounded ? all_bodies<false, true> : all_bodies<false, false>);
+  constexpr Reach bounded = Reach::images;
+  const auto all = options.contact2 > 0 ? (is_bounded ? all_bodies<true, bounded> : all_bodies<true, Reach::all>)
+                                        : (is_bounded ? all_bodies<false, bounded> : all_bodies<false, Reach::all>);
   all(to, targets.count, list, options);
 }
 
-// ---- moments, and bodies in single precision; sums go to double after each block ----
-
-enum class What { near_bodies, monopoles, quadrupoles };
-
-constexpr std::size_t block = 1024;
-
-struct Cells {
-  Vec<float> x, y, z, mass, xx, xy, xz, yy, yz;
-
-  HWY_INLINE Cells() {}  // NOLINT(modernize-use-equals-default): as that of `Sums`
-
-  template <What what>
-  HWY_INLINE void load(const CellSpan& list, std::size_t j) {
-    const Lanes<float> d;
-    x = hn::Load(d, list.x + j);
-    y = hn::Load(d, list.y + j);
-    z = hn::Load(d, list.z + j);
-    mass = hn::Load(d, list.mass + j);
-    if constexpr (what == What::quadrupoles) {
-      xx = hn::Load(d, list.xx + j);
-      xy = hn::Load(d, list.xy + j);
-      xz = hn::Load(d, list.xz + j);
-      yy = hn::Load(d, list.yy + j);
-      yz = hn::Load(d, list.yz + j);
-    }
-  }
-};
-
-struct Place {
-  float x, y, z;
-};
-
-/// Entries [begin, end) of a list.
-struct Part {
-  std::size_t begin, end;
-};
+// ---- moments, and bodies in single precision ----
 
 /// With d from body to cell: a = (M / r^3 + 5/2 d.Q.d / r^7) d - Q.d / r^5, pot = -M / r - d.Q.d / (2 r^5).
-template <What what, bool bounded>
-HWY_INLINE void add(const Cells& cells,
-                    const Place& target,
-                    Vec<float> softening2,
-                    const Bounds<float, bounded>& bounds,
-                    Sums<float>& sums) {
-  const Lanes<float> d;
-  const Vec<float> dx = bounds.nearest(hn::Sub(cells.x, hn::Set(d, target.x)), 0);
-  const Vec<float> dy = bounds.nearest(hn::Sub(cells.y, hn::Set(d, target.y)), 1);
-  const Vec<float> dz = bounds.nearest(hn::Sub(cells.z, hn::Set(d, target.z)), 2);
-  const Vec<float> r2 = hn::MulAdd(dx, dx, hn::MulAdd(dy, dy, hn::MulAdd(dz, dz, softening2)));
-  const Vec<float> inverse =
-      bounds.zero_beyond(what == What::near_bodies ? inverse_root_or_zero(r2) : inverse_root(r2), r2);
-  const Vec<float> inverse2 = hn::Mul(inverse, inverse);
-  const Vec<float> mass_over_r = hn::Mul(cells.mass, inverse);
-  Vec<float> radial = hn::Mul(mass_over_r, inverse2);
-  sums.potential = hn::Add(sums.potential, mass_over_r);
-  if constexpr (what == What::quadrupoles) {
-    const Vec<float> zz = hn::Add(cells.xx, cells.yy);  // its negative
-    const Vec<float> qx = hn::MulAdd(cells.xx, dx, hn::MulAdd(cells.xy, dy, hn::Mul(cells.xz, dz)));
-    const Vec<float> qy = hn::MulAdd(cells.xy, dx, hn::MulAdd(cells.yy, dy, hn::Mul(cells.yz, dz)));
-    const Vec<float> qz = hn::NegMulAdd(zz, dz, hn::MulAdd(cells.xz, dx, hn::Mul(cells.yz, dy)));
-    const Vec<float> inverse5 = hn::Mul(hn::Mul(inverse2, inverse2), inverse);
-    const Vec<float> dqd = hn::MulAdd(qx, dx, hn::MulAdd(qy, dy, hn::Mul(qz, dz)));
-    const Vec<float> half = hn::Mul(hn::Mul(hn::Set(d, 0.5F), inverse5), dqd);
-    sums.potential = hn::Add(sums.potential, half);
-    radial = hn::MulAdd(hn::Mul(hn::Set(d, 5.0F), half), inverse2, radial);
-    sums.x = hn::NegMulAdd(inverse5, qx, sums.x);
-    sums.y = hn::NegMulAdd(inverse5, qy, sums.y);
-    sums.z = hn::NegMulAdd(inverse5, qz, sums.z);
-  }
-  sums.x = hn::MulAdd(radial, dx, sums.x);
-  sums.y = hn::MulAdd(radial, dy, sums.y);
-  sums.z = hn::MulAdd(radial, dz, sums.z);
-}
+template <What kind, Reach reach>
+struct Gravity {
+  static constexpr What what = kind;
+  static constexpr bool has_trace = false;  // 1 / r is harmonic
+  Vec<float> softening2;
+  Bounds<float, reach> bounds;
 
-template <What what, bool bounded, std::size_t targets>
-HWY_INLINE void some_moments(
-    const Place* places, const CellSpan& list, Part part, const KernelOptions& options, Pull* pulls) {
-  const Lanes<float> d;
-  const Vec<float> softening2 = hn::Set(d, static_cast<float>(options.softening2));
-  const Bounds<float, bounded> bounds{options, options.softening2};
-  Sums<float> sums[targets];
-  for (std::size_t j = part.begin; j < part.end; j += hn::Lanes(d)) {
-    Cells cells;
-    cells.load<what>(list, j);
-    for (std::size_t t = 0; t < targets; ++t) {
-      add<what>(cells, places[t], softening2, bounds, sums[t]);
-    }
-  }
-  for (std::size_t t = 0; t < targets; ++t) {
-    sums[t].add_to(pulls[t]);
-  }
-}
+  HWY_INLINE explicit Gravity(const KernelOptions& options)
+      : softening2{hn::Set(Lanes<float>{}, static_cast<float>(options.softening2))},
+        bounds{options, options.softening2} {}
 
-template <What what, bool bounded>
-void all_moments(const TargetSpan& to, const CellSpan& list, const KernelOptions& options) {
-  for (std::size_t begin = 0; begin < list.length; begin += block) {
-    const Part part{begin, list.length - begin < block ? list.length : begin + block};
-    std::size_t i = 0;
-    for (; i + together <= to.count; i += together) {
-      Place places[together];
-      for (std::size_t t = 0; t < together; ++t) {
-        places[t] = {to.near_x[i + t], to.near_y[i + t], to.near_z[i + t]};
-      }
-      some_moments<what, bounded, together>(places, list, part, options, to.pulls + i);
+  HWY_INLINE void add(const Cells& cells, const Place& target, Sums<float>& sums) const {
+    const Lanes<float> d;
+    const Vec<float> dx = bounds.nearest(hn::Sub(cells.x, hn::Set(d, target.x)), 0);
+    const Vec<float> dy = bounds.nearest(hn::Sub(cells.y, hn::Set(d, target.y)), 1);
+    const Vec<float> dz = bounds.nearest(hn::Sub(cells.z, hn::Set(d, target.z)), 2);
+    const Vec<float> r2 = hn::MulAdd(dx, dx, hn::MulAdd(dy, dy, hn::MulAdd(dz, dz, softening2)));
+    const Vec<float> inverse =
+        bounds.zero_beyond(what == What::near_bodies ? inverse_root_or_zero(r2) : inverse_root(r2), r2);
+    const Vec<float> inverse2 = hn::Mul(inverse, inverse);
+    const Vec<float> mass_over_r = hn::Mul(cells.mass, inverse);
+    Vec<float> radial = hn::Mul(mass_over_r, inverse2);
+    sums.potential = hn::Add(sums.potential, mass_over_r);
+    if constexpr (what == What::quadrupoles) {
+      const QuadrupoleProduct q{cells, dx, dy, dz};
+      const Vec<float> inverse5 = hn::Mul(hn::Mul(inverse2, inverse2), inverse);
+      const Vec<float> dqd = hn::MulAdd(q.x, dx, hn::MulAdd(q.y, dy, hn::Mul(q.z, dz)));
+      const Vec<float> half = hn::Mul(hn::Mul(hn::Set(d, 0.5F), inverse5), dqd);
+      sums.potential = hn::Add(sums.potential, half);
+      radial = hn::MulAdd(hn::Mul(hn::Set(d, 5.0F), half), inverse2, radial);
+      sums.x = hn::NegMulAdd(inverse5, q.x, sums.x);
+      sums.y = hn::NegMulAdd(inverse5, q.y, sums.y);
+      sums.z = hn::NegMulAdd(inverse5, q.z, sums.z);
     }
-    for (; i < to.count; ++i) {
-      const Place place{to.near_x[i], to.near_y[i], to.near_z[i]};
-      some_moments<what, bounded, 1>(&place, list, part, options, to.pulls + i);
-    }
+    sums.x = hn::MulAdd(radial, dx, sums.x);
+    sums.y = hn::MulAdd(radial, dy, sums.y);
+    sums.z = hn::MulAdd(radial, dz, sums.z);
   }
+};
+
+template <What what, Reach reach>
+void gravity_of(const TargetSpan& targets, const CellSpan& list, const KernelOptions& options) {
+  all_moments(Gravity<what, reach>{options}, targets, list);
 }
 
 template <What what>
 void moments(const TargetSpan& targets, const CellSpan& list, const KernelOptions& options) {
-  const auto all = options.is_bounded() ? all_moments<what, true> : all_moments<what, false>;
-  all(targets, list, options);
+  switch (reach_of(options, targets)) {
+    case Reach::all:
+      return gravity_of<what, Reach::all>(targets, list, options);
+    case Reach::cutoff:
+      return gravity_of<what, Reach::cutoff>(targets, list, options);
+    case Reach::images:
+      return gravity_of<what, Reach::images>(targets, list, options);
+  }
 }
 
 const Kernels* kernels() {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/particles/trees/kernels/kernel.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace plait::particles {
 namespace {
 
@@ -38,7 +41,7 @@ BodySpan BodyList::pad(std::size_t count) {
 
 void CellList::reserve(std::size_t n) {
   if (padded(n) > x.size()) {
-    for (auto* values : {&x, &y, &z, &mass, &xx, &xy, &xz, &yy, &yz}) {
+    for (auto* values : {&x, &y, &z, &mass, &xx, &xy, &xz, &yy, &yz, &trace}) {
       values->resize(padded(n + n / 2));
     }
   }
@@ -49,10 +52,39 @@ CellSpan CellList::pad(std::size_t count) {
   for (auto* values : {&x, &y, &z}) {  // the position of a cell, which is neither at a target nor out of range
     fill(*values, count, end, count > 0 ? (*values)[count - 1] : 0);
   }
-  for (auto* values : {&mass, &xx, &xy, &xz, &yy, &yz}) {
+  for (auto* values : {&mass, &xx, &xy, &xz, &yy, &yz, &trace}) {
     fill(*values, count, end, 0);
   }
-  return {x.data(), y.data(), z.data(), mass.data(), xx.data(), xy.data(), xz.data(), yy.data(), yz.data(), end};
+  return {x.data(),
+          y.data(),
+          z.data(),
+          mass.data(),
+          xx.data(),
+          xy.data(),
+          xz.data(),
+          yy.data(),
+          yz.data(),
+          trace.data(),
+          end};
+}
+
+Reach reach_of(const KernelOptions& options, const TargetSpan& targets) {
+  if (!options.is_bounded()) {
+    return Reach::all;
+  }
+  const double cutoff = std::sqrt(options.cutoff2);
+  const auto is_nearest = [&](double period, const float* offsets) {
+    float extent = 0;
+    for (std::size_t i = 0; i < targets.count; ++i) {
+      extent = std::max(extent, std::abs(offsets[i]));
+    }
+    constexpr double rounding = 1 - 1e-6;
+    return period == 0 || cutoff + static_cast<double>(extent) < rounding * period / 2;
+  };
+  return is_nearest(options.period.x, targets.near_x) && is_nearest(options.period.y, targets.near_y) &&
+                 is_nearest(options.period.z, targets.near_z)
+             ? Reach::cutoff
+             : Reach::images;
 }
 
 const Kernels& best_kernels() {

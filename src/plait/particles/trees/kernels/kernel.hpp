@@ -28,6 +28,7 @@ struct BodySpan {
 /// A padded `CellList` as kernels read it.
 struct CellSpan {
   const float *x, *y, *z, *mass, *xx, *xy, *xz, *yy, *yz;
+  const float* trace;
   std::size_t length;
 };
 
@@ -45,6 +46,7 @@ struct BodyList {
 /// an accepted cell is far compared with its size.
 struct CellList {
   LineVector<float> x, y, z, mass, xx, xy, xz, yy, yz;
+  LineVector<float> trace;  ///< `Node::second_moment`: only for kernels of the program's own.
 
   void reserve(std::size_t n);
   [[nodiscard]] CellSpan pad(std::size_t count);
@@ -76,6 +78,16 @@ struct KernelOptions {
     return cutoff2 < std::numeric_limits<double>::infinity() || period != Vector{};
   }
 };
+
+/// The pairs of a target that a kernel must test.
+enum class Reach {
+  all,     ///< Each pair acts as it is.
+  cutoff,  ///< Each entry within the cut-off is the nearest image.
+  images,  ///< The nearest images must be found.
+};
+
+/// For lists relative to the targets' origin, whose entries are the images nearest to it. Cost: O(targets).
+[[nodiscard]] Reach reach_of(const KernelOptions& options, const TargetSpan& targets);
 
 /// The force kernels for one kind of processor; Highway compiles one source for each of its targets.
 ///
