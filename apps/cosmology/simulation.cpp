@@ -41,7 +41,7 @@ RunState completed(RunState state, std::uint64_t count) {
     p.softening = p.box / along_axis(count) / 25;
   }
   if (p.mesh == 0) {
-    p.mesh = std::max(mesh_min, even(along_axis(count)));
+    p.mesh = std::max(mesh_min, even(2 * along_axis(count)));
   }
   return state;
 }

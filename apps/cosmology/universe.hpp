@@ -36,9 +36,9 @@ struct Universe {
 struct Parameters {
   double box = 200;        ///< The edge of the box.
   double step_max = 0.01;  ///< The longest step in the logarithm of the scale factor.
-  double theta = 0.3;      ///< Opening angle; 0 sums directly.
+  double theta = 0.5;      ///< Opening angle; 0 sums directly.
   double softening = 0;    ///< Plummer length; 0: a 25th of the mean distance of particles.
-  std::uint32_t mesh = 0;  ///< Points along an axis; 0: as many as particles, and at least 16.
+  std::uint32_t mesh = 0;  ///< Points along an axis; 0: twice as many as particles, and at least 16.
 };
 
 /// The state of a run besides its bodies.

@@ -56,7 +56,7 @@ void add_run_options(CLI::App& run, RunSettings& settings) {
   change(
       "--theta",
       [](RunState& s) -> double& { return s.parameters.theta; },
-      "Opening angle of the tree; 0 sums directly [0.3]");
+      "Opening angle of the tree; 0 sums directly [0.5]");
   change(
       "--softening",
       [](RunState& s) -> double& { return s.parameters.softening; },
@@ -64,7 +64,7 @@ void add_run_options(CLI::App& run, RunSettings& settings) {
   change(
       "--mesh",
       [](RunState& s) -> std::uint32_t& { return s.parameters.mesh; },
-      "Points of the mesh along an axis [as many as particles]");
+      "Points of the mesh along an axis [twice as many as particles]");
   change("--matter", [](RunState& s) -> double& { return s.universe.matter; }, "Share of matter today [0.3111]");
   change(
       "--hubble",

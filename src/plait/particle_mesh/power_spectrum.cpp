@@ -183,7 +183,8 @@ PowerSpectrum measure_power_spectrum(comm::Endpoint& messages,
   const detail::PeriodicMesh mesh = mesh_for_spectrum(options);
   const comm::Group group{messages};
   MeshPatch patch;
-  patch.cover(mesh, particles.positions());
+  patch.cover(mesh, MeshPatch::points_around(mesh, particles.positions()));
+  patch.clear(0, 1);
   struct Masses {
     double sum = 0;
     double squares = 0;
