@@ -28,6 +28,7 @@
 #include "plait/particles/store/text_file.hpp"
 #include "plait/particles/store/vector.hpp"
 #include "plait/particles/times.hpp"
+#include "plait/particles/trees/cell_moments.hpp"
 #include "plait/particles/trees/force_error.hpp"
 #include "plait/particles/trees/long_range.hpp"
 #include "plait/particles/trees/tree.hpp"

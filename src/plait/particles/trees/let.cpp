@@ -105,7 +105,10 @@ void LetPlan::write(const Tree& tree, Bytes& buffer) const {
   header.node_count = static_cast<std::uint32_t>(nodes_.size());
   header.source_count = static_cast<std::uint32_t>(source_count_);
   header.column_count = static_cast<std::uint32_t>(travels.size());
-  std::size_t size = sizeof header + nodes_.size() * sizeof(Node) + source_count_ * sizeof(Source);
+  header.moment_bytes = moment_bytes(tree.options());
+  const std::size_t moments_size = nodes_.size() * header.moment_bytes;
+  std::size_t size =
+      sizeof header + nodes_.size() * sizeof(Node) + padded(moments_size) + source_count_ * sizeof(Source);
   for (const AnyField& field : travels) {
     header.row_bytes += field.bytes;
     size += padded(source_count_ * field.bytes);
@@ -125,6 +128,11 @@ void LetPlan::write(const Tree& tree, Bytes& buffer) const {
     node.count_and_kind = nodes_[i].count_and_kind;
     put(&node, sizeof node);
   }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    put(view.moments.data() + from_[i] * header.moment_bytes, header.moment_bytes);
+  }
+  std::memset(to, 0, padded(moments_size) - moments_size);
+  to += padded(moments_size) - moments_size;
   for (const Range& range : ranges_) {
     put(tree.sources().data() + range.first, range.count * sizeof(Source));
   }
@@ -139,7 +147,9 @@ void LetPlan::write(const Tree& tree, Bytes& buffer) const {
   }
 }
 
-Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const AnyField> travels) {
+Result<TreeView> open_let(std::span<const std::byte> buffer,
+                          std::span<const AnyField> travels,
+                          std::size_t moment_bytes) {
   expect(std::bit_cast<std::uintptr_t>(buffer.data()) % alignof(double) == 0, "nodes are read in place");
   LetHeader header;
   if (buffer.size() < sizeof header) {
@@ -149,7 +159,13 @@ Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const Any
   if (header.magic != LetHeader::magic_value) {
     return fault("its header is not that of a tree");
   }
-  std::size_t expected = sizeof header + header.node_count * sizeof(Node) + header.source_count * sizeof(Source);
+  if (header.moment_bytes != moment_bytes) {
+    return fault(
+        fmt::format("its cells have moments of {} bytes, and this rank expects {}", header.moment_bytes, moment_bytes));
+  }
+  const std::size_t moments_size = header.node_count * moment_bytes;
+  std::size_t expected =
+      sizeof header + header.node_count * sizeof(Node) + padded(moments_size) + header.source_count * sizeof(Source);
   std::size_t row_bytes = 0;
   TreeView view;
   for (const AnyField& field : travels) {
@@ -168,7 +184,8 @@ Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const Any
     return fault(fmt::format("{} bytes arrived, and the header states {}", buffer.size(), expected));
   }
   const auto* nodes = reinterpret_cast<const Node*>(buffer.data() + sizeof header);
-  const auto* sources = reinterpret_cast<const Source*>(nodes + header.node_count);
+  const auto* moments = reinterpret_cast<const std::byte*>(nodes + header.node_count);
+  const auto* sources = reinterpret_cast<const Source*>(moments + padded(moments_size));
   for (std::uint32_t i = 0; i < header.node_count; ++i) {
     if (const char* why = fault_of(nodes[i], i, header)) {
       return fault(fmt::format("node {} of {} {}", i, header.node_count, why));
@@ -182,7 +199,15 @@ Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const Any
   view.nodes = {nodes, header.node_count};
   view.root_count = header.node_count > 0 ? 1U : 0U;
   view.sources = {sources, header.source_count};
+  view.moments = {moments, moments_size};
   return view;
+}
+
+FarField::FarField(std::span<const RankSummary> ranks, std::vector<std::byte> moments)
+    : moments_{std::move(moments)}, root_count_{static_cast<std::uint32_t>(ranks.size())} {
+  for (const RankSummary& rank : ranks) {
+    nodes_.push_back(rank.root);
+  }
 }
 
 FarField::FarField(std::span<const RankSummary> ranks, const TreeOptions& options, Shape shape) {
@@ -201,7 +226,8 @@ FarField::FarField(std::span<const RankSummary> ranks, const TreeOptions& option
   std::vector<NodeExtent> extents;
   for (const RankSummary& rank : level) {
     nodes_.push_back(rank.root);
-    extents.push_back({rank.box.box(), static_cast<double>(rank.root.mass), 0, 0});
+    const auto mass = static_cast<double>(rank.root.mass);
+    extents.push_back({.box = rank.box.box(), .mass = mass, .weight = std::abs(mass)});
   }
   root_count_ = static_cast<std::uint32_t>(nodes_.size());
   if (shape == Shape::flat || nodes_.empty()) {

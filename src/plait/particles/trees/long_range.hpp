@@ -30,7 +30,9 @@ enum class LetMode : std::uint8_t {
 /// Forces that fall off as 1 / r^2, such as gravity and electrostatics, or a program's own kernels on trees. Along
 /// periodic axes of the system's space, the nearest images act.
 struct LongRangeOptions {
-  Field<double> charge;  ///< Such as mass; not negative. `coupling` has the sign of the force.
+  Field<double> charge;  ///< Such as mass. `coupling` has the sign of the force.
+  /// Charges of both signs need `ChargeSigns::both`: else cells whose charges cancel do not act.
+  ChargeSigns signs = ChargeSigns::one;
   Field<Vector> acceleration;
   Field<double> potential;
   Kinds sources;
@@ -48,9 +50,10 @@ struct LongRangeOptions {
   double near_radius = 0;         ///< See `TreeOptions::near_radius`.
   double cutoff = 0;              ///< See `TreeOptions::cutoff`.
   LongRangeKernel kernel;         ///< See `WalkOptions::kernel`.
+  CellMoments moments;            ///< The program's own moments of cells, which `kernel` reads (`make_moments`).
   NearFunction near;              ///< Called by any worker, concurrently for different targets.
   std::size_t near_sums = 0;      ///< The size of `NearPairs::sums`.
-  std::vector<AnyField> travels;  ///< The fields of sources that `near` reads.
+  std::vector<AnyField> travels;  ///< The fields of sources that `near` or `kernel` reads.
   LetMode lets = LetMode::exact;
   std::uint32_t leaf_bodies_max = 8;
   std::uint32_t group_bodies_max = 64;
@@ -74,8 +77,8 @@ class LongRange : public Interaction {
   [[nodiscard]] virtual std::span<const double> near_sums() const noexcept = 0;
 };
 
-/// Throws: `Error` with `bad_argument` for reused interaction lists with a near radius, and for a force error that is
-/// negative or no number.
+/// Throws: `Error` with `bad_argument` for reused interaction lists with a near radius, for moments without a kernel,
+/// and for a force error that is negative or no number.
 [[nodiscard]] std::unique_ptr<LongRange> make_long_range(LongRangeOptions options);
 
 }  // namespace plait::particles

@@ -210,6 +210,7 @@ void Tree::plan_subtrees() {
   store_->end_reorder();
   nodes_.clear();
   extents_.clear();
+  moments_.clear();
   groups_.clear();
   batches_.clear();
   branch_count_ = 0;
@@ -236,6 +237,10 @@ void Tree::build_subtree(std::uint32_t subtree) {
   branch.nodes.resize(1);
   branch.extents.resize(1);
   Builder{keys_, sources_, options_, branch}.build(0, branch.first_body, branch.last_body, Within::none);
+  branch.moments.resize(branch.nodes.size() * moment_bytes(options_));
+  for (std::size_t i = branch.nodes.size(); i-- > 0;) {  // children are after their parents
+    detail::sum_moment(options_, *store_, {branch.nodes, branch.extents}, i, branch.moments);
+  }
 }
 
 void Tree::finish() {
@@ -243,11 +248,14 @@ void Tree::finish() {
   if (branches.size() == 1) {
     nodes_.swap(branches[0].nodes);
     extents_.swap(branches[0].extents);
+    moments_.swap(branches[0].moments);
     groups_.swap(branches[0].groups);
     batches_.swap(branches[0].batches);
     return;
   }
   const std::size_t top_nodes = nodes_.size();
+  const auto bytes = static_cast<std::ptrdiff_t>(moment_bytes(options_));
+  moments_.resize(top_nodes * moment_bytes(options_));
   for (Branch& branch : branches) {
     // The branch's node 1 goes to the end; its root takes the place reserved for it.
     const auto offset = static_cast<std::uint32_t>(nodes_.size()) - 1;
@@ -258,6 +266,8 @@ void Tree::finish() {
     extents_[branch.node] = branch.extents.front();
     nodes_.insert(nodes_.end(), branch.nodes.begin() + 1, branch.nodes.end());
     extents_.insert(extents_.end(), branch.extents.begin() + 1, branch.extents.end());
+    std::copy_n(branch.moments.begin(), bytes, moments_.begin() + bytes * static_cast<std::ptrdiff_t>(branch.node));
+    moments_.insert(moments_.end(), branch.moments.begin() + bytes, branch.moments.end());
     for (Batch& batch : branch.batches) {
       batch.first_group += static_cast<std::uint32_t>(groups_.size());
     }
@@ -272,6 +282,7 @@ void Tree::finish() {
     if (!done[i]) {
       sum_cell(i);
       detail::set_opening(options_, extents_[i].box, nodes_[i]);
+      detail::sum_moment(options_, *store_, {nodes_, extents_}, i, moments_);
     }
   }
 }
@@ -291,6 +302,7 @@ void Tree::refresh() {
       sum_cell(i);
     }
     detail::set_opening(options_, extents_[i].box, node);
+    detail::sum_moment(options_, store, {nodes_, extents_}, i, moments_);
   }
   for (Batch& batch : batches_) {
     batch.box = {};
@@ -320,7 +332,7 @@ double Tree::charge_of(std::size_t place) const {
 }
 
 TreeView Tree::view() const {
-  TreeView view{nodes_, nodes_.empty() ? 0U : 1U, sources_, {}};
+  TreeView view{nodes_, nodes_.empty() ? 0U : 1U, sources_, {}, moments_};
   for (const AnyField& field : options_.travels) {
     view.columns.push_back(std::as_const(*store_).bytes_of(field).data());
   }

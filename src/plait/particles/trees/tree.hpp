@@ -10,13 +10,25 @@
 #include "plait/particles/store/key_sort.hpp"
 #include "plait/particles/store/kinds.hpp"
 #include "plait/particles/store/particles.hpp"
+#include "plait/particles/trees/cell_moments.hpp"
 
 namespace plait::particles {
 
 /// The order of the multipole expansion of a cell.
 enum class Order : std::uint8_t { monopole = 1, quadrupole = 2 };
 
-/// Traceless quadrupole about the centre of mass, sum of m (3 x_a x_b - x^2 delta_ab); zz = -(xx + yy).
+/// The signs of charges.
+enum class ChargeSigns : std::uint8_t {
+  one,   ///< No charge is negative, as of masses: cells have no dipole about their centre.
+  both,  ///< Cells have dipoles, so that those whose charges cancel act, too.
+};
+
+/// The sum of m x about the centre of a cell.
+struct Dipole {
+  float x = 0, y = 0, z = 0;
+};
+
+/// Traceless quadrupole about the centre of the cell, sum of m (3 x_a x_b - x^2 delta_ab); zz = -(xx + yy).
 struct Quadrupole {
   float xx = 0, xy = 0, xz = 0, yy = 0, yz = 0;
 };
@@ -30,7 +42,7 @@ enum class NodeKind : std::uint32_t {
 
 /// A node of the tree in the form that walks read: one cache line, equal in local and received trees.
 struct alignas(64) Node {
-  Vector center;       ///< Of mass.
+  Vector center;       ///< Of the absolute charges, such as the centre of mass.
   float opening2 = 0;  ///< The square of the distance from the centre within which the node is opened.
   float mass = 0;
   Quadrupole quadrupole;
@@ -59,6 +71,8 @@ static_assert(sizeof(Source) == 32 && std::is_trivially_copyable_v<Source>, "tra
 struct NodeExtent {
   Box box;  ///< Tight.
   double mass = 0;
+  double weight = 0;  ///< The sum of absolute charges.
+  Vector dipole;      ///< About the centre; 0 but for rounding if all charges have one sign.
   std::uint32_t first_body = 0;
   std::uint32_t body_count = 0;
 };
@@ -84,6 +98,8 @@ struct TreeView {
   std::span<const Source> sources;
   /// For each of `TreeOptions::travels`, its values in the order of the sources.
   std::vector<const std::byte*> columns;
+  /// By node: the program's moments, else dipoles if charges have both signs. Empty if there are neither.
+  std::span<const std::byte> moments;
 };
 
 struct TreeOptions {
@@ -91,6 +107,8 @@ struct TreeOptions {
   Kinds sources;         ///< Other kinds have no charge.
   double theta = 0.5;    ///< The opening angle; 0 sums directly.
   Order order = Order::quadrupole;
+  ChargeSigns signs = ChargeSigns::one;
+  CellMoments moments;  ///< The program's own, which take the place of dipoles.
   /// Within this distance forces are direct and those inside a homogeneous sphere of this radius, and
   /// `WalkOptions::near` is called. 0: none.
   double near_radius = 0;
@@ -106,6 +124,11 @@ struct TreeOptions {
       travels;  ///< The fields of sources, besides position and charge, that `WalkOptions::near` reads.
 };
 
+/// The bytes of one node in `TreeView::moments`.
+[[nodiscard]] inline std::size_t moment_bytes(const TreeOptions& options) {
+  return options.moments.bytes > 0 ? options.moments.bytes : options.signs == ChargeSigns::both ? sizeof(Dipole) : 0;
+}
+
 namespace detail {
 
 /// A subtree under construction, with node 0 as its root.
@@ -115,6 +138,7 @@ struct Branch {
   std::uint32_t last_body = 0;
   std::vector<Node> nodes;
   std::vector<NodeExtent> extents;
+  std::vector<std::byte> moments;
   std::vector<BodyGroup> groups;
   std::vector<Batch> batches;  ///< `first_group` counts from the branch's first.
 };
@@ -170,6 +194,7 @@ class Tree {
   std::vector<Source> sources_;
   std::vector<Node> nodes_;
   std::vector<NodeExtent> extents_;
+  std::vector<std::byte> moments_;
   std::vector<BodyGroup> groups_;
   std::vector<Batch> batches_;
   std::vector<detail::Branch> branches_;  ///< The first `branch_count_` are in use; the rest keep memory.

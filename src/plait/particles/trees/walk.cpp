@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -27,7 +28,8 @@ struct WalkSpace::Buffers {
   CellList cells;
   CellList near_bodies;  ///< The bodies, in mixed precision.
   BodyList bodies;
-  std::vector<std::uint32_t> indices;    ///< Of the sources in `bodies`, if `WalkOptions::near` is set.
+  std::vector<std::uint32_t> indices;    ///< Of the bodies in the sources' tree, if the program may need them.
+  LineVector<std::byte> moments;         ///< The program's, by cell.
   std::vector<Particles::Index> places;  ///< Of the targets.
   LineVector<double> x, y, z;
   LineVector<float> x_near, y_near, z_near;  ///< Relative to the batch's origin.
@@ -51,8 +53,11 @@ struct Job {
   detail::Bounds bounds;
   WalkLists* lists = nullptr;
   bool is_mixed = false;
-  double self_potential = 0;    ///< The correction for a body's own entry in the list, per charge.
-  std::uint32_t near_self = 0;  ///< How often a body is in its own list.
+  bool has_dipoles = false;
+  bool wants_indices = false;
+  std::size_t moment_bytes = 0;  ///< Of the program's moments.
+  double self_potential = 0;     ///< The correction for a body's own entry in the list, per charge.
+  std::uint32_t near_self = 0;   ///< How often a body is in its own list.
 };
 
 /// Finds the cells that act as multipoles on the whole batch, the bodies that act directly on all of it, and the
@@ -189,6 +194,21 @@ void gather_cells(const Job& job, const Vector& origin, Lists& lists) {
       to.yz[i] = node.quadrupole.yz;
     }
   }
+  const std::byte* const moments = job.tree.moments.data();
+  if (job.has_dipoles) {
+    for (std::size_t i = begin; i < end; ++i) {
+      Dipole dipole;
+      std::memcpy(&dipole, moments + lists.cell_nodes[i - begin] * sizeof dipole, sizeof dipole);
+      to.px[i] = dipole.x;
+      to.py[i] = dipole.y;
+      to.pz[i] = dipole.z;
+    }
+  } else if (const std::size_t bytes = job.moment_bytes; bytes > 0) {
+    lists.moments.resize(end * bytes);
+    for (std::size_t i = begin; i < end; ++i) {
+      std::memcpy(lists.moments.data() + i * bytes, moments + lists.cell_nodes[i - begin] * bytes, bytes);
+    }
+  }
   lists.cell_count = end;
 }
 
@@ -222,8 +242,7 @@ void gather_near_bodies(const Job& job, const Vector& origin, std::size_t first_
   });
 }
 
-void gather_bodies(const TreeView& tree, std::size_t first_range, bool wants_indices, Lists& lists) {
-  const std::size_t begin = lists.body_count;
+void gather_bodies(const TreeView& tree, std::size_t first_range, Lists& lists) {
   BodyList& to = lists.bodies;
   gather_sources(tree, first_range, lists, to, [&](const Source& source, std::size_t i) {
     to.x[i] = source.position.x;
@@ -231,14 +250,16 @@ void gather_bodies(const TreeView& tree, std::size_t first_range, bool wants_ind
     to.z[i] = source.position.z;
     to.mass[i] = source.mass;
   });
-  if (wants_indices) {
-    lists.indices.resize(lists.body_count);
-    std::uint32_t* to_index = lists.indices.data() + begin;
-    for (std::size_t number = first_range; number < lists.range_count; ++number) {
-      const WalkLists::Range& range = lists.ranges[number];
-      std::iota(to_index, to_index + range.count, range.first);
-      to_index += range.count;
-    }
+}
+
+/// Appends the indices of the bodies from entry `begin` on, which were gathered.
+void gather_indices(std::size_t first_range, std::size_t begin, Lists& lists) {
+  lists.indices.resize(lists.body_count);
+  std::uint32_t* to = lists.indices.data() + begin;
+  for (std::size_t number = first_range; number < lists.range_count; ++number) {
+    const WalkLists::Range& range = lists.ranges[number];
+    std::iota(to, to + range.count, range.first);
+    to += range.count;
   }
 }
 
@@ -319,7 +340,10 @@ void act(const Job& job, Lists& lists, WalkSpace& space) {
   const CellSpan near_bodies = job.is_mixed ? lists.near_bodies.pad(lists.body_count) : CellSpan{};
   const CellSpan cells = lists.cells.pad(lists.cell_count);
   if (job.options.kernel) {
-    job.options.kernel({targets, bodies, near_bodies, cells, job.kernel_options});
+    KernelWork work{targets, bodies, near_bodies, cells, job.kernel_options, {}, {}, job.tree.columns};
+    work.moments = std::span{lists.moments}.first(lists.cell_count * job.moment_bytes);
+    work.indices = std::span{lists.indices}.first(job.wants_indices ? lists.body_count : 0);
+    job.options.kernel(work);
     if (job.options.near) {
       std::ranges::fill(lists.near, job.near_self + 1);  // uncounted: test all
     }
@@ -331,6 +355,9 @@ void act(const Job& job, Lists& lists, WalkSpace& space) {
       kernels.bodies(targets, bodies, job.kernel_options, lists.near.data());
     }
     (job.order == Order::quadrupole ? kernels.quadrupoles : kernels.monopoles)(targets, cells, job.kernel_options);
+    if (job.has_dipoles) {
+      kernels.dipoles(targets, cells, job.kernel_options);
+    }
   }
   Particles& store = job.targets.store;
   const auto accelerations = store[job.targets.acceleration];
@@ -369,6 +396,9 @@ Job job_of(const Sources& sources, const Targets& targets, const WalkOptions& op
     job.self_potential = core > 0 && !options.kernel ? 1 / core : 0;
     job.near_self = 1;
   }
+  job.moment_bytes = options.kernel ? tree.moments.bytes : 0;
+  job.has_dipoles = tree.signs == ChargeSigns::both && tree.moments.bytes == 0 && !options.kernel;
+  job.wants_indices = options.near != nullptr || (options.kernel && !tree.travels.empty());
   job.is_mixed = options.precision == Precision::mixed && tree.near_radius == 0;
   return job;
 }
@@ -414,11 +444,15 @@ void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& spa
   Lists& lists = *space.buffers;
   WalkSums& sums = space.sums;
   const auto gather = [&](const Vector& center, std::size_t first_range) {
+    const std::size_t first_body = lists.body_count;
     gather_cells(job, center, lists);
     if (job.is_mixed) {
       gather_near_bodies(job, center, first_range, lists);
     } else {
-      gather_bodies(job.tree, first_range, job.options.near != nullptr, lists);
+      gather_bodies(job.tree, first_range, lists);
+    }
+    if (job.wants_indices) {
+      gather_indices(first_range, first_body, lists);
     }
   };
   const std::span<const BodyGroup> groups = job.targets.tree.groups();

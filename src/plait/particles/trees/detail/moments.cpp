@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace plait::particles::detail {
@@ -18,6 +19,15 @@ struct MomentSum {
     xy += mass * 3 * d.x * d.y;
     xz += mass * 3 * d.x * d.z;
     yz += mass * 3 * d.y * d.z;
+  }
+  /// The change of a quadrupole with a dipole that is moved by `d`.
+  void add_dipole(const Vector& p, const Vector& d) {
+    const double pd = 2 * dot(p, d);
+    xx += 6 * p.x * d.x - pd;
+    yy += 6 * p.y * d.y - pd;
+    xy += 3 * (p.x * d.y + p.y * d.x);
+    xz += 3 * (p.x * d.z + p.z * d.x);
+    yz += 3 * (p.y * d.z + p.z * d.y);
   }
   void add(const Quadrupole& q) {
     xx += q.xx;
@@ -40,44 +50,85 @@ struct MomentSum {
 void sum_bodies(std::span<const Source> sources, Node& node, NodeExtent& extent) {
   Box box;
   double mass = 0;
+  double weight = 0;
   Vector weighted;
   const Vector origin = sources.front().position;  // near the centre: keeps the sums' rounding small
   for (const Source& source : sources) {
     box.include(source.position);
     mass += source.mass;
-    weighted += source.mass * (source.position - origin);
+    weight += std::abs(source.mass);
+    weighted += std::abs(source.mass) * (source.position - origin);
   }
-  node.center = mass != 0 ? origin + (1 / mass) * weighted : 0.5 * (box.low + box.high);
+  node.center = weight > 0 ? origin + (1 / weight) * weighted : 0.5 * (box.low + box.high);
   MomentSum sum;
+  extent.dipole = {};
   for (const Source& source : sources) {
-    sum.add_point(source.mass, source.position - node.center);
+    const Vector offset = source.position - node.center;
+    sum.add_point(source.mass, offset);
+    extent.dipole += source.mass * offset;
   }
   node.mass = static_cast<float>(mass);
   node.quadrupole = sum.rounded();
   extent.box = box;
   extent.mass = mass;
+  extent.weight = weight;
 }
 
 void sum_children(std::span<const Node> children, std::span<const NodeExtent> extents, Node& node, NodeExtent& extent) {
   Box box;
   double mass = 0;
+  double weight = 0;
   Vector weighted;
   const Vector origin = children.front().center;
   for (std::size_t i = 0; i < children.size(); ++i) {
     box.include(extents[i].box);
     mass += extents[i].mass;
-    weighted += extents[i].mass * (children[i].center - origin);
+    weight += extents[i].weight;
+    weighted += extents[i].weight * (children[i].center - origin);
   }
-  node.center = mass != 0 ? origin + (1 / mass) * weighted : 0.5 * (box.low + box.high);
+  node.center = weight > 0 ? origin + (1 / weight) * weighted : 0.5 * (box.low + box.high);
   MomentSum sum;
+  extent.dipole = {};
   for (std::size_t i = 0; i < children.size(); ++i) {
+    const Vector offset = children[i].center - node.center;
     sum.add(children[i].quadrupole);
-    sum.add_point(extents[i].mass, children[i].center - node.center);
+    sum.add_point(extents[i].mass, offset);
+    sum.add_dipole(extents[i].dipole, offset);
+    extent.dipole += extents[i].dipole + extents[i].mass * offset;
   }
   node.mass = static_cast<float>(mass);
   node.quadrupole = sum.rounded();
   extent.box = box;
   extent.mass = mass;
+  extent.weight = weight;
+}
+
+void sum_moment(const TreeOptions& options,
+                const Particles& store,
+                const NodesOf& part,
+                std::size_t i,
+                std::span<std::byte> moments) {
+  const std::size_t bytes = moment_bytes(options);
+  if (bytes == 0) {
+    return;
+  }
+  std::byte* const to = moments.data() + i * bytes;
+  const CellMoments& own = options.moments;
+  if (own.bytes == 0) {
+    const Vector& sum = part.extents[i].dipole;
+    const Dipole dipole{static_cast<float>(sum.x), static_cast<float>(sum.y), static_cast<float>(sum.z)};
+    std::memcpy(to, &dipole, sizeof dipole);
+    return;
+  }
+  const Node& node = part.nodes[i];
+  std::memcpy(to, own.none.data(), bytes);
+  for (std::uint32_t of = node.first; of < node.first + node.count(); ++of) {
+    if (node.kind() == NodeKind::cell) {
+      own.add_child(to, moments.data() + of * bytes, part.nodes[of].center - node.center);
+    } else if (options.sources.has(store[Particles::kind][of])) {
+      own.add_body(to, store, of, store.positions()[of] - node.center);
+    }
+  }
 }
 
 void set_opening(const TreeOptions& options, const Box& box, Node& node) {

@@ -7,11 +7,26 @@
 
 namespace plait::particles::detail {
 
-/// Computes centre, mass and quadrupole of `node`, and box and mass of `extent`, from bodies. Expects: at least one.
+/// Computes centre, mass and quadrupole of `node`, and box, charges and dipole of `extent`, from bodies. Expects: at
+/// least one.
 void sum_bodies(std::span<const Source> sources, Node& node, NodeExtent& extent);
 
 /// The same from child nodes.
 void sum_children(std::span<const Node> children, std::span<const NodeExtent> extents, Node& node, NodeExtent& extent);
+
+/// The nodes of a tree or a subtree.
+struct NodesOf {
+  std::span<const Node> nodes;
+  std::span<const NodeExtent> extents;
+};
+
+/// Computes the entry of node `i` in `moments` (`TreeView::moments`), from the bodies of a leaf or the entries of
+/// children. Does nothing if nodes have none. `store` is in the order of the tree.
+void sum_moment(const TreeOptions& options,
+                const Particles& store,
+                const NodesOf& part,
+                std::size_t i,
+                std::span<std::byte> moments);
 
 /// Computes the opening distance of `node`, whose moments and box are set.
 void set_opening(const TreeOptions& options, const Box& box, Node& node);

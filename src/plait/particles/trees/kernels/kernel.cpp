@@ -38,7 +38,7 @@ BodySpan BodyList::pad(std::size_t count) {
 
 void CellList::reserve(std::size_t n) {
   if (padded(n) > x.size()) {
-    for (auto* values : {&x, &y, &z, &mass, &xx, &xy, &xz, &yy, &yz}) {
+    for (auto* values : {&x, &y, &z, &mass, &xx, &xy, &xz, &yy, &yz, &px, &py, &pz}) {
       values->resize(padded(n + n / 2));
     }
   }
@@ -49,10 +49,22 @@ CellSpan CellList::pad(std::size_t count) {
   for (auto* values : {&x, &y, &z}) {  // the position of a cell, which is neither at a target nor out of range
     fill(*values, count, end, count > 0 ? (*values)[count - 1] : 0);
   }
-  for (auto* values : {&mass, &xx, &xy, &xz, &yy, &yz}) {
+  for (auto* values : {&mass, &xx, &xy, &xz, &yy, &yz, &px, &py, &pz}) {
     fill(*values, count, end, 0);
   }
-  return {x.data(), y.data(), z.data(), mass.data(), xx.data(), xy.data(), xz.data(), yy.data(), yz.data(), end};
+  return {x.data(),
+          y.data(),
+          z.data(),
+          mass.data(),
+          xx.data(),
+          xy.data(),
+          xz.data(),
+          yy.data(),
+          yz.data(),
+          end,
+          px.data(),
+          py.data(),
+          pz.data()};
 }
 
 const Kernels& best_kernels() {
