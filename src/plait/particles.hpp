@@ -23,6 +23,7 @@
 #include "plait/particles/store/checks.hpp"
 #include "plait/particles/store/kinds.hpp"
 #include "plait/particles/store/particles.hpp"
+#include "plait/particles/store/search.hpp"
 #include "plait/particles/store/sort.hpp"
 #include "plait/particles/store/space.hpp"
 #include "plait/particles/store/text_file.hpp"

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Charges of both signs in open boxes: cells whose charges cancel.
+// Charges of both signs in open boxes, where charges of cells cancel; and near pairs by the reach of each particle.
 #include "plait/particles/trees/long_range.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <mutex>
 #include <random>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -171,6 +174,81 @@ TEST_P(OnRanks, charges_without_cells_are_the_direct_sum) {
 INSTANTIATE_TEST_SUITE_P(Ranks, OnRanks, testing::Values(1, 2, 7), [](const auto& instance) {
   return std::to_string(instance.param);
 });
+
+/// A sphere of bodies whose reaches differ. Near pairs are taken out of the force again.
+struct NearOutcome {
+  std::vector<Vector> forces;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> pairs;
+};
+
+float reach_of(std::uint64_t id) {
+  return 0.02F + 0.01F * static_cast<float>(id % 20);
+}
+
+NearOutcome without_near_pairs(std::uint32_t ranks, std::size_t count, Search search, LetMode mode) {
+  NearOutcome outcome{.forces = std::vector<Vector>(count), .pairs = {}};
+  std::mutex mutex;
+  plait::test::run_program({.ranks = ranks}, {.worker_count = 2}, [&](Runtime& runtime) {
+    const std::size_t rank = runtime.self().value();
+    Sample sample;
+    test::add_sphere(sample, count, count * rank / ranks, count * (rank + 1) / ranks);
+    Particles& store = sample.store;
+    const auto reach = store.add_field<float>("reach");
+    std::ranges::transform(store.ids(), store[reach].begin(), reach_of);
+    const auto take_out = [&](const NearPairs& near) {
+      const auto* const ids = reinterpret_cast<const std::uint64_t*>(near.view.columns[0]);
+      const std::lock_guard lock{mutex};
+      for (const std::uint32_t j : near.sources) {
+        const Vector d = near.view.sources[j].position - store.positions()[near.target];
+        const double r = length(d);
+        store[sample.acceleration][near.target] -= (near.view.sources[j].mass / (r * r * r)) * d;
+        EXPECT_TRUE(outcome.pairs.emplace(store.ids()[near.target], ids[j]).second) << "each pair once";
+      }
+    };
+    System system{runtime.messages(), runtime.scheduler(), store};
+    system.add_long_range({.charge = sample.mass,
+                           .acceleration = sample.acceleration,
+                           .potential = sample.potential,
+                           .near_reach = reach,
+                           .near_search = search,
+                           .near = take_out,
+                           .travels = {Particles::id},
+                           .lets = mode});
+    system.update();
+    const std::lock_guard lock{mutex};
+    for (std::size_t i = 0; i < store.size(); ++i) {
+      outcome.forces[store.ids()[i]] = store[sample.acceleration][i];
+    }
+  });
+  return outcome;
+}
+
+TEST_P(OnRanks, pairs_within_the_reach_of_either_are_direct_and_passed_to_the_program) {
+  constexpr std::size_t count = 800;
+  Sample sample;
+  test::add_sphere(sample, count);
+  for (const Search search : {Search::gather, Search::scatter, Search::symmetric}) {
+    NearOutcome expected{.forces = std::vector<Vector>(count), .pairs = {}};
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t j = 0; j < count; ++j) {
+        const Vector d = sample.store.positions()[j] - sample.store.positions()[i];
+        const float reach = search == Search::gather    ? reach_of(i)
+                            : search == Search::scatter ? reach_of(j)
+                                                        : std::max(reach_of(i), reach_of(j));
+        if (i != j && length(d) < static_cast<double>(reach)) {
+          expected.pairs.emplace(i, j);
+        } else if (i != j) {
+          expected.forces[i] += (sample.store[sample.mass][j] / (dot(d, d) * length(d))) * d;
+        }
+      }
+    }
+    for (const LetMode mode : {LetMode::all_to_all, LetMode::exact, LetMode::fast}) {
+      const NearOutcome found = without_near_pairs(GetParam(), count, search, mode);
+      EXPECT_EQ(found.pairs, expected.pairs);
+      EXPECT_LT(test::rms_error(found.forces, expected.forces), 1e-3);
+    }
+  }
+}
 
 TEST(Charges, reach_the_error_that_is_wanted) {
   const std::vector<Ion> salt = random_salt(3'000);

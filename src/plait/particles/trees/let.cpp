@@ -244,7 +244,7 @@ FarField::FarField(std::span<const RankSummary> ranks, const TreeOptions& option
       NodeExtent extent;
       detail::sum_children(
           std::span{nodes_}.subspan(begin, count), std::span{extents}.subspan(begin, count), node, extent);
-      detail::set_opening(options, extent.box, node);
+      detail::set_opening(options, extent, node);
       node.set_content(NodeKind::cell, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(count));
       nodes_.push_back(node);
       extents.push_back(extent);

@@ -30,6 +30,15 @@ using task::TaskKind;
 constexpr Tag boundary_tag{1};
 constexpr Tag let_tag{2};
 
+/// The reach of particles is the last field that travels.
+std::vector<AnyField> travels_of(const LongRangeOptions& options) {
+  std::vector<AnyField> travels = options.travels;
+  if (options.near_reach) {
+    travels.emplace_back(*options.near_reach);
+  }
+  return travels;
+}
+
 TreeOptions tree_options_of(const LongRangeOptions& options) {
   return {.charge = options.charge,
           .sources = options.sources,
@@ -38,11 +47,13 @@ TreeOptions tree_options_of(const LongRangeOptions& options) {
           .signs = options.signs,
           .moments = options.moments,
           .near_radius = options.near_radius,
+          .near_reach = options.near_reach,
+          .near_search = options.near_search,
           .cutoff = options.cutoff,
           .leaf_bodies_max = options.leaf_bodies_max,
           .group_bodies_max = options.group_bodies_max,
           .batch_bodies_max = options.batch_bodies_max,
-          .travels = options.travels};
+          .travels = travels_of(options)};
 }
 
 WalkOptions walk_options_of(const LongRangeOptions& options) {
@@ -79,7 +90,11 @@ class TreeForces final : public LongRange {
  public:
   explicit TreeForces(LongRangeOptions options)
       : options_{std::move(options)}, tree_options_{tree_options_of(options_)}, walk_{walk_options_of(options_)} {
-    if (options_.keeps_lists && options_.near_radius > 0) {
+    if (options_.near_reach && options_.near_radius > 0) {
+      throw Error{ErrorCode::bad_argument,
+                  "pairs are near by near_radius or by the reach of each particle: unset one of them"};
+    }
+    if (options_.keeps_lists && (options_.near_radius > 0 || options_.near_reach)) {
       throw Error{ErrorCode::bad_argument,
                   "reused interaction lists miss new pairs within the near radius: unset keeps_lists or near_radius"};
     }
@@ -327,7 +342,7 @@ class TreeForces final : public LongRange {
   void take_let(TaskContext& context, Peer& peer) {
     {
       const PhaseTimer timer{phases(context), Phase::exchange_lets};
-      peer.view = open_let(peer.let_in, options_.travels, moment_bytes(tree_options_)).value();
+      peer.view = open_let(peer.let_in, tree_options_.travels, moment_bytes(tree_options_)).value();
     }
     walk_over(context, {peer.view, Origin::received, begin_lists(peer.lists)}, received_kind_);
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -45,11 +46,13 @@ struct LongRangeOptions {
   /// better by one order of magnitude or more.
   Order order = Order::quadrupole;
   Precision precision = Precision::full;
-  double softening = 0;           ///< The Plummer length.
-  double coupling = 1;            ///< See `WalkOptions::coupling`.
-  double near_radius = 0;         ///< See `TreeOptions::near_radius`.
-  double cutoff = 0;              ///< See `TreeOptions::cutoff`.
-  LongRangeKernel kernel;         ///< See `WalkOptions::kernel`.
+  double softening = 0;                    ///< The Plummer length.
+  double coupling = 1;                     ///< See `WalkOptions::coupling`.
+  double near_radius = 0;                  ///< See `TreeOptions::near_radius`.
+  std::optional<Field<float>> near_reach;  ///< See `TreeOptions::near_reach`.
+  Search near_search = Search::scatter;    ///< See `TreeOptions::near_search`.
+  double cutoff = 0;                       ///< See `TreeOptions::cutoff`.
+  LongRangeKernel kernel;                  ///< See `WalkOptions::kernel`.
   CellMoments moments;            ///< The program's own moments of cells, which `kernel` reads (`make_moments`).
   NearFunction near;              ///< Called by any worker, concurrently for different targets.
   std::size_t near_sums = 0;      ///< The size of `NearPairs::sums`.
@@ -77,8 +80,8 @@ class LongRange : public Interaction {
   [[nodiscard]] virtual std::span<const double> near_sums() const noexcept = 0;
 };
 
-/// Throws: `Error` with `bad_argument` for reused interaction lists with a near radius, for moments without a kernel,
-/// and for a force error that is negative or no number.
+/// Throws: `Error` with `bad_argument` for reused interaction lists with a near radius, for two kinds of near radius,
+/// for moments without a kernel, and for a force error that is negative or no number.
 [[nodiscard]] std::unique_ptr<LongRange> make_long_range(LongRangeOptions options);
 
 }  // namespace plait::particles

@@ -22,8 +22,13 @@ enum class Within : std::uint8_t { none, batch, group };
 /// Builds nodes over sorted keys, depth first; the children of a node are contiguous.
 class Builder {
  public:
-  Builder(std::span<const KeyedIndex> keys, std::span<const Source> sources, const TreeOptions& options, Branch& out)
-      : keys_{keys}, sources_{sources}, options_{options}, out_{out} {}
+  /// `reaches` is empty, or has one for each body.
+  Builder(std::span<const KeyedIndex> keys,
+          std::span<const Source> sources,
+          std::span<const float> reaches,
+          const TreeOptions& options,
+          Branch& out)
+      : keys_{keys}, sources_{sources}, reaches_{reaches}, options_{options}, out_{out} {}
 
   void build(std::uint32_t node, std::uint32_t first, std::uint32_t last, Within within) {
     const int level = common_levels(keys_[first].key, keys_[last - 1].key);
@@ -45,6 +50,9 @@ class Builder {
     if (leaf) {
       out_.nodes[node].set_content(NodeKind::leaf, first, last - first);
       detail::sum_bodies(sources_.subspan(first, last - first), out_.nodes[node], out_.extents[node]);
+      if (!reaches_.empty()) {
+        out_.extents[node].reach = std::ranges::max(reaches_.subspan(first, last - first));
+      }
     } else {
       const Within inner = new_group ? Within::group : new_batch ? Within::batch : within;
       const Partition parts = divide(first, last, level);
@@ -60,12 +68,12 @@ class Builder {
                            out_.nodes[node],
                            out_.extents[node]);
     }
-    detail::set_opening(options_, out_.extents[node].box, out_.nodes[node]);
+    detail::set_opening(options_, out_.extents[node], out_.nodes[node]);
     if (new_group) {
-      out_.groups[group].box = out_.extents[node].box;
+      out_.groups[group].box = target_box(out_.extents[node], options_);
     }
     if (new_batch) {
-      out_.batches[batch].box = out_.extents[node].box;
+      out_.batches[batch].box = target_box(out_.extents[node], options_);
       out_.batches[batch].group_count = static_cast<std::uint32_t>(out_.groups.size() - group);
     }
   }
@@ -137,11 +145,21 @@ class Builder {
 
   std::span<const KeyedIndex> keys_;
   std::span<const Source> sources_;
+  std::span<const float> reaches_;
   const TreeOptions& options_;
   Branch& out_;
 };
 
 }  // namespace
+
+Box target_box(const NodeExtent& extent, const TreeOptions& options) {
+  if (!options.near_reach || options.near_search == Search::scatter) {
+    return extent.box;
+  }
+  const auto reach = static_cast<double>(extent.reach);
+  const Vector margin{reach, reach, reach};
+  return {extent.box.low - margin, extent.box.high + margin};
+}
 
 void Tree::build(Particles& store, const TreeOptions& options) {
   begin(store, options, bounding_box(store), 1);
@@ -224,7 +242,7 @@ void Tree::plan_subtrees() {
   top.nodes.resize(1);
   top.extents.resize(1);
   const std::uint32_t share = pieces_ > 1 ? n / (8 * pieces_) : n;
-  Builder builder{keys_, sources_, options_, top};
+  Builder builder{keys_, sources_, reaches(), options_, top};
   builder.build_top(0, 0, n, std::max(share, options_.batch_bodies_max), branches_, branch_count_);
   nodes_.swap(top.nodes);
   extents_.swap(top.extents);
@@ -236,7 +254,7 @@ void Tree::build_subtree(std::uint32_t subtree) {
   branch.batches.clear();
   branch.nodes.resize(1);
   branch.extents.resize(1);
-  Builder{keys_, sources_, options_, branch}.build(0, branch.first_body, branch.last_body, Within::none);
+  Builder{keys_, sources_, reaches(), options_, branch}.build(0, branch.first_body, branch.last_body, Within::none);
   branch.moments.resize(branch.nodes.size() * moment_bytes(options_));
   for (std::size_t i = branch.nodes.size(); i-- > 0;) {  // children are after their parents
     detail::sum_moment(options_, *store_, {branch.nodes, branch.extents}, i, branch.moments);
@@ -281,7 +299,7 @@ void Tree::finish() {
   for (std::size_t i = top_nodes; i-- > 0;) {  // children are after their parents
     if (!done[i]) {
       sum_cell(i);
-      detail::set_opening(options_, extents_[i].box, nodes_[i]);
+      detail::set_opening(options_, extents_[i], nodes_[i]);
       detail::sum_moment(options_, *store_, {nodes_, extents_}, i, moments_);
     }
   }
@@ -298,22 +316,34 @@ void Tree::refresh() {
     Node& node = nodes_[i];
     if (node.kind() == NodeKind::leaf) {
       detail::sum_bodies(std::span{sources_}.subspan(node.first, node.count()), node, extents_[i]);
+      extents_[i].reach = reach_of(node.first, node.count());
     } else {
       sum_cell(i);
     }
-    detail::set_opening(options_, extents_[i].box, node);
+    detail::set_opening(options_, extents_[i], node);
     detail::sum_moment(options_, store, {nodes_, extents_}, i, moments_);
   }
   for (Batch& batch : batches_) {
     batch.box = {};
     for (BodyGroup& group : std::span{groups_}.subspan(batch.first_group, batch.group_count)) {
-      group.box = {};
+      NodeExtent extent;
       for (const Vector& position : positions.subspan(group.first_body, group.body_count)) {
-        group.box.include(position);
+        extent.box.include(position);
       }
+      extent.reach = reach_of(group.first_body, group.body_count);
+      group.box = target_box(extent, options_);
       batch.box.include(group.box);
     }
   }
+}
+
+std::span<const float> Tree::reaches() const {
+  return options_.near_reach ? std::as_const(*store_)[*options_.near_reach] : std::span<const float>{};
+}
+
+float Tree::reach_of(std::size_t first, std::size_t count) const {
+  const std::span<const float> all = reaches();
+  return all.empty() ? 0 : std::ranges::max(all.subspan(first, count));
 }
 
 void Tree::sum_cell(std::size_t i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "plait/particles/store/key_sort.hpp"
 #include "plait/particles/store/kinds.hpp"
 #include "plait/particles/store/particles.hpp"
+#include "plait/particles/store/search.hpp"
 #include "plait/particles/trees/cell_moments.hpp"
 
 namespace plait::particles {
@@ -73,13 +75,14 @@ struct NodeExtent {
   double mass = 0;
   double weight = 0;  ///< The sum of absolute charges.
   Vector dipole;      ///< About the centre; 0 but for rounding if all charges have one sign.
+  float reach = 0;    ///< The largest of its bodies', if they have one.
   std::uint32_t first_body = 0;
   std::uint32_t body_count = 0;
 };
 
 /// Consecutive bodies that share an interaction list.
 struct BodyGroup {
-  Box box;
+  Box box;  ///< Tight, or larger by the reach of targets.
   std::uint32_t first_body = 0;
   std::uint32_t body_count = 0;
 };
@@ -112,6 +115,10 @@ struct TreeOptions {
   /// Within this distance forces are direct and those inside a homogeneous sphere of this radius, and
   /// `WalkOptions::near` is called. 0: none.
   double near_radius = 0;
+  /// Each particle's own near radius: forces between pairs within it are direct, and `WalkOptions::near` is called.
+  /// Forces are those of all other pairs. None, or `near_radius` is 0.
+  std::optional<Field<float>> near_reach;
+  Search near_search = Search::scatter;  ///< Whose reach makes a pair near.
   /// The distance from which on nothing acts, measured to the centre of a cell. 0: none. Forces should approach zero
   /// there.
   double cutoff = 0;
@@ -120,9 +127,13 @@ struct TreeOptions {
   std::uint32_t leaf_bodies_max = 8;
   std::uint32_t group_bodies_max = 64;
   std::uint32_t batch_bodies_max = 1024;
-  std::vector<AnyField>
-      travels;  ///< The fields of sources, besides position and charge, that `WalkOptions::near` reads.
+  /// The fields of sources, besides position and charge, that `WalkOptions::near` or the kernel reads. The last one is
+  /// `near_reach`, if that exists.
+  std::vector<AnyField> travels;
 };
+
+/// The box of the bodies of a node, with all that is within their reach if targets search: cells near to it are opened.
+[[nodiscard]] Box target_box(const NodeExtent& extent, const TreeOptions& options);
 
 /// The bytes of one node in `TreeView::moments`.
 [[nodiscard]] inline std::size_t moment_bytes(const TreeOptions& options) {
@@ -181,7 +192,9 @@ class Tree {
 
  private:
   [[nodiscard]] double charge_of(std::size_t place) const;
-  void sum_cell(std::size_t i);  ///< From its children.
+  void sum_cell(std::size_t i);                          ///< From its children.
+  [[nodiscard]] std::span<const float> reaches() const;  ///< By body; empty if they have none.
+  [[nodiscard]] float reach_of(std::size_t first, std::size_t count) const;
 
   TreeOptions options_;
   std::uint32_t pieces_ = 1;

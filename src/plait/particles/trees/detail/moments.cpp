@@ -80,8 +80,10 @@ void sum_children(std::span<const Node> children, std::span<const NodeExtent> ex
   double weight = 0;
   Vector weighted;
   const Vector origin = children.front().center;
+  extent.reach = 0;
   for (std::size_t i = 0; i < children.size(); ++i) {
     box.include(extents[i].box);
+    extent.reach = std::max(extent.reach, extents[i].reach);
     mass += extents[i].mass;
     weight += extents[i].weight;
     weighted += extents[i].weight * (children[i].center - origin);
@@ -131,16 +133,17 @@ void sum_moment(const TreeOptions& options,
   }
 }
 
-void set_opening(const TreeOptions& options, const Box& box, Node& node) {
+void set_opening(const TreeOptions& options, const NodeExtent& extent, Node& node) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   // The ratio of an octree cell to the tight box of its bodies, by which theta gives the errors known for cells: at
   // 0.5, with quadrupoles 4e-4 in a ring, which conserves its energy to 1e-8 over an orbit; with monopoles below 4.6e-3
   // in a homogeneous sphere.
   const double edge_factor = options.order == Order::monopole ? 1.21 : 1.15;
   // The expansion does not converge inside the sphere that contains the bodies, whatever theta is.
-  const double radius = std::sqrt(distance2_max(box, node.center));
-  const double reach = radius + options.near_radius;
-  const double opening = std::max(edge_factor * box.edge_max() / options.theta, reach);
+  const double radius = std::sqrt(distance2_max(extent.box, node.center));
+  const bool scatters = options.near_reach && options.near_search != Search::gather;
+  const double reach = radius + (scatters ? static_cast<double>(extent.reach) : options.near_radius);
+  const double opening = std::max(edge_factor * extent.box.edge_max() / options.theta, reach);
   node.opening2 = std::nextafter(static_cast<float>(opening * opening), infinity);
   node.radius = std::nextafter(static_cast<float>(radius), infinity);
   if (options.theta <= 0) {

@@ -28,7 +28,7 @@ void sum_moment(const TreeOptions& options,
                 std::size_t i,
                 std::span<std::byte> moments);
 
-/// Computes the opening distance of `node`, whose moments and box are set.
-void set_opening(const TreeOptions& options, const Box& box, Node& node);
+/// Computes the opening distance of `node`, whose moments and extent are set.
+void set_opening(const TreeOptions& options, const NodeExtent& extent, Node& node);
 
 }  // namespace plait::particles::detail
