@@ -103,9 +103,9 @@ Found compute(const Setting& setting, std::size_t count, const std::function<voi
   return found;
 }
 
-class OnRanks : public testing::TestWithParam<std::uint32_t> {};
+class TroubleOnRanks : public testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(OnRanks, particles_at_one_place_exert_no_force_on_each_other) {
+TEST_P(TroubleOnRanks, particles_at_one_place_exert_no_force_on_each_other) {
   constexpr std::size_t count = 40;
   const Found found = compute({.ranks = GetParam()}, count, [](Gas& gas) {
     for (std::size_t i = 0; i < count - 1; ++i) {
@@ -121,7 +121,7 @@ TEST_P(OnRanks, particles_at_one_place_exert_no_force_on_each_other) {
   EXPECT_NEAR(length(found.accelerations[count - 1] - Vector{0, 0, -39}), 0, 1e-4);
 }
 
-TEST_P(OnRanks, a_softened_pair_at_one_place_has_the_potential_of_its_softening) {
+TEST_P(TroubleOnRanks, a_softened_pair_at_one_place_has_the_potential_of_its_softening) {
   const Found found = compute({.ranks = GetParam(), .softening = 0.5}, 2, [](Gas& gas) {
     gas.add({1, 1, 1}, 3, 0.1F);
     gas.add({1, 1, 1}, 5, 0.1F);
@@ -131,7 +131,7 @@ TEST_P(OnRanks, a_softened_pair_at_one_place_has_the_potential_of_its_softening)
   EXPECT_EQ(found.accelerations[0], Vector{});
 }
 
-TEST_P(OnRanks, a_runaway_in_a_periodic_box_is_wrapped_from_anywhere) {
+TEST_P(TroubleOnRanks, a_runaway_in_a_periodic_box_is_wrapped_from_anywhere) {
   SystemOptions box{.space = {.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, true, true}}};
   const Found found = compute({.ranks = GetParam(), .system = box, .steps = 3, .time_step = 1}, 9, [](Gas& gas) {
     for (int i = 0; i < 8; ++i) {
@@ -143,7 +143,7 @@ TEST_P(OnRanks, a_runaway_in_a_periodic_box_is_wrapped_from_anywhere) {
   EXPECT_NEAR(length(found.places[8] - Vector{0.875, 0.125, 0.5}), 0, 1e-9);
 }
 
-TEST_P(OnRanks, a_particle_that_is_nowhere_is_named) {
+TEST_P(TroubleOnRanks, a_particle_that_is_nowhere_is_named) {
   for (const double velocity : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
     std::string message;
     try {
@@ -160,7 +160,7 @@ TEST_P(OnRanks, a_particle_that_is_nowhere_is_named) {
   }
 }
 
-TEST_P(OnRanks, domains_without_particles_have_the_right_answer_around_them) {
+TEST_P(TroubleOnRanks, domains_without_particles_have_the_right_answer_around_them) {
   SystemOptions options;
   std::vector<double> cuts;  // given boundaries, far from all particles: one rank has all
   for (std::uint32_t part = 1; part < GetParam(); ++part) {
@@ -179,7 +179,7 @@ TEST_P(OnRanks, domains_without_particles_have_the_right_answer_around_them) {
   EXPECT_LT(test::rms_error(found.accelerations, test::direct_accelerations(all)), 1e-3);
 }
 
-TEST_P(OnRanks, particles_without_mass_exert_no_force) {
+TEST_P(TroubleOnRanks, particles_without_mass_exert_no_force) {
   for (const std::size_t heavy : {std::size_t{0}, std::size_t{1}}) {
     Sample all;
     test::add_sphere(all, 200);
@@ -198,7 +198,7 @@ TEST_P(OnRanks, particles_without_mass_exert_no_force) {
   }
 }
 
-TEST_P(OnRanks, a_reach_larger_than_the_box_sums_over_all_images) {
+TEST_P(TroubleOnRanks, a_reach_larger_than_the_box_sums_over_all_images) {
   SystemOptions box{.space = {.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, true, true}}};
   std::mt19937_64 random{5};
   std::uniform_real_distribution<double> coordinate{0, 1};
@@ -223,7 +223,7 @@ TEST_P(OnRanks, a_reach_larger_than_the_box_sums_over_all_images) {
   }
 }
 
-TEST_P(OnRanks, fewer_particles_than_ranks_have_their_forces) {
+TEST_P(TroubleOnRanks, fewer_particles_than_ranks_have_their_forces) {
   for (const std::size_t count : {0, 1, 3}) {
     const Found found = compute({.ranks = GetParam(), .steps = 2, .time_step = 1e-6}, count, [count](Gas& gas) {
       for (std::size_t i = 0; i < count; ++i) {
@@ -238,7 +238,7 @@ TEST_P(OnRanks, fewer_particles_than_ranks_have_their_forces) {
   }
 }
 
-TEST_P(OnRanks, a_time_step_too_short_for_positions_leaves_them_where_they_are) {
+TEST_P(TroubleOnRanks, a_time_step_too_short_for_positions_leaves_them_where_they_are) {
   const Found found = compute({.ranks = GetParam(), .steps = 5, .time_step = 1e-300}, 2, [](Gas& gas) {
     gas.add({1, 0, 0}, 1, 0.5F);
     gas.add({2, 0, 0}, 1, 0.5F);
@@ -247,7 +247,7 @@ TEST_P(OnRanks, a_time_step_too_short_for_positions_leaves_them_where_they_are) 
   EXPECT_NEAR(found.accelerations[0].x, 1, 1e-9);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, OnRanks, testing::Values(1, 2, 7), [](const auto& instance) {
+INSTANTIATE_TEST_SUITE_P(Ranks, TroubleOnRanks, testing::Values(1, 2, 7), [](const auto& instance) {
   return std::to_string(instance.param);
 });
 

@@ -60,9 +60,9 @@ Vector direct(const Bodies& bodies, std::uint64_t id, const Kinds& sources = {})
   return sum;
 }
 
-class OnRanks : public testing::TestWithParam<std::uint32_t> {};
+class VariedSystemsOnRanks : public testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(OnRanks, particles_in_a_plane_have_their_forces_and_neighbours_and_every_rank_has_some) {
+TEST_P(VariedSystemsOnRanks, particles_in_a_plane_have_their_forces_and_neighbours_and_every_rank_has_some) {
   constexpr double radius = 0.05;
   const Bodies bodies = in_plane(1'200);
   std::mutex mutex;
@@ -101,7 +101,7 @@ TEST_P(OnRanks, particles_in_a_plane_have_their_forces_and_neighbours_and_every_
 }
 
 /// Ions of two kinds and a third kind without charge of its own: each pair of kinds has an interaction or none.
-TEST_P(OnRanks, species_interact_in_the_pairs_that_the_program_adds) {
+TEST_P(VariedSystemsOnRanks, species_interact_in_the_pairs_that_the_program_adds) {
   std::mt19937_64 random{3};
   std::uniform_real_distribution<double> coordinate{0, 1};
   Bodies bodies;
@@ -214,12 +214,12 @@ void run_with_changes(std::uint32_t ranks, std::uint32_t steps_between_trees) {
   }
 }
 
-TEST_P(OnRanks, particles_that_are_added_and_removed_between_steps_have_the_right_forces) {
+TEST_P(VariedSystemsOnRanks, particles_that_are_added_and_removed_between_steps_have_the_right_forces) {
   run_with_changes(GetParam(), 1);
   run_with_changes(GetParam(), 5);
 }
 
-TEST_P(OnRanks, a_change_that_was_not_reported_ends_with_a_sentence) {
+TEST_P(VariedSystemsOnRanks, a_change_that_was_not_reported_ends_with_a_sentence) {
   const Bodies bodies = in_plane(100);
   const auto run = [&] {
     plait::test::run_program({.ranks = GetParam()}, [&](Runtime& runtime) {
@@ -247,7 +247,7 @@ TEST_P(OnRanks, a_change_that_was_not_reported_ends_with_a_sentence) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, OnRanks, testing::Values(1, 2, 6), [](const auto& instance) {
+INSTANTIATE_TEST_SUITE_P(Ranks, VariedSystemsOnRanks, testing::Values(1, 2, 6), [](const auto& instance) {
   return std::to_string(instance.param);
 });
 

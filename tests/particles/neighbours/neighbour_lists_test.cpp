@@ -121,9 +121,9 @@ Lists found(const Case& test, std::uint32_t ranks) {
 
 const Space box{.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, true, true}};
 
-class OnRanks : public testing::TestWithParam<std::uint32_t> {};
+class NeighboursOnRanks : public testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(OnRanks, lists_are_those_of_all_pairs_for_every_search_radius_and_box) {
+TEST_P(NeighboursOnRanks, lists_are_those_of_all_pairs_for_every_search_radius_and_box) {
   const Space column{.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {false, true, false}};
   for (const Space& space : {Space{}, box, column}) {
     for (const Search search : {Search::gather, Search::scatter, Search::symmetric}) {
@@ -135,30 +135,30 @@ TEST_P(OnRanks, lists_are_those_of_all_pairs_for_every_search_radius_and_box) {
   }
 }
 
-TEST_P(OnRanks, lists_have_the_wanted_kinds_only) {
+TEST_P(NeighboursOnRanks, lists_have_the_wanted_kinds_only) {
   const Case test{.space = box, .search = Search::symmetric, .targets = {0, 2}, .sources = {1}};
   EXPECT_EQ(found(test, GetParam()), all_pairs(test));
 }
 
-TEST_P(OnRanks, a_radius_beyond_the_box_lists_each_other_particle_once) {
+TEST_P(NeighboursOnRanks, a_radius_beyond_the_box_lists_each_other_particle_once) {
   const Case test{.count = 40, .space = box, .radius = RadiusFrom::all, .radius_max = 3};
   const Lists lists = found(test, GetParam());
   EXPECT_EQ(lists, all_pairs(test));
   EXPECT_EQ(lists.at(7).size(), 39U);
 }
 
-TEST_P(OnRanks, lists_of_each_update_replace_those_before) {
+TEST_P(NeighboursOnRanks, lists_of_each_update_replace_those_before) {
   const Case test{.space = box, .updates = 3};
   EXPECT_EQ(found(test, GetParam()), all_pairs(test));
 }
 
-TEST_P(OnRanks, few_particles_have_lists_where_most_ranks_have_none) {
+TEST_P(NeighboursOnRanks, few_particles_have_lists_where_most_ranks_have_none) {
   const Case test{.count = 3, .radius = RadiusFrom::all, .radius_max = 10};
   EXPECT_EQ(found(test, GetParam()), all_pairs(test));
   EXPECT_TRUE(found({.count = 0}, GetParam()).empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, OnRanks, testing::Values(1, 2, 3, 7), [](const auto& instance) {
+INSTANTIATE_TEST_SUITE_P(Ranks, NeighboursOnRanks, testing::Values(1, 2, 3, 7), [](const auto& instance) {
   return std::to_string(instance.param);
 });
 

@@ -178,9 +178,9 @@ double rms_error(std::span<const double> found, std::span<const double> expected
   return std::sqrt(error / norm);
 }
 
-class OnRanks : public testing::TestWithParam<std::uint32_t> {};
+class MomentsOnRanks : public testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(OnRanks, a_yukawa_force_of_the_program_is_near_the_direct_sum_in_every_mode) {
+TEST_P(MomentsOnRanks, a_yukawa_force_of_the_program_is_near_the_direct_sum_in_every_mode) {
   const Outcome exact = direct(yukawa);
   for (const LetMode mode : {LetMode::all_to_all, LetMode::exact, LetMode::fast}) {
     for (const double theta : {0.0, 0.3, 0.6}) {
@@ -197,7 +197,7 @@ TEST_P(OnRanks, a_yukawa_force_of_the_program_is_near_the_direct_sum_in_every_mo
   }
 }
 
-TEST_P(OnRanks, quadrupoles_of_the_program_give_the_gravity_that_is_built_in) {
+TEST_P(MomentsOnRanks, quadrupoles_of_the_program_give_the_gravity_that_is_built_in) {
   const Outcome own = compute(GetParam(), [](LongRangeOptions& options, const Sample& sample) {
     options.moments = second_moments(sample.mass);
     options.kernel = kernel_of(newton);
@@ -208,7 +208,7 @@ TEST_P(OnRanks, quadrupoles_of_the_program_give_the_gravity_that_is_built_in) {
   EXPECT_LT(test::rms_error(own.accelerations, direct(newton).accelerations), 1e-3);
 }
 
-TEST_P(OnRanks, a_kernel_reads_the_fields_of_bodies_that_travel) {
+TEST_P(MomentsOnRanks, a_kernel_reads_the_fields_of_bodies_that_travel) {
   for (const Precision precision : {Precision::full, Precision::mixed}) {
     const Outcome found = compute(GetParam(), [&](LongRangeOptions& options, const Sample& sample) {
       options.theta = 0;
@@ -236,7 +236,7 @@ TEST_P(OnRanks, a_kernel_reads_the_fields_of_bodies_that_travel) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, OnRanks, testing::Values(1, 3, 7), [](const auto& instance) {
+INSTANTIATE_TEST_SUITE_P(Ranks, MomentsOnRanks, testing::Values(1, 3, 7), [](const auto& instance) {
   return std::to_string(instance.param);
 });
 

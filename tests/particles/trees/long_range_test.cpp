@@ -120,9 +120,9 @@ double signed_error(std::span<const Vector> found, std::span<const Vector> expec
   return sum / count / std::sqrt(norm / count);
 }
 
-class OnRanks : public testing::TestWithParam<std::uint32_t> {};
+class ChargesOnRanks : public testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(OnRanks, forces_in_a_random_salt_are_near_direct_sums_in_every_mode) {
+TEST_P(ChargesOnRanks, forces_in_a_random_salt_are_near_direct_sums_in_every_mode) {
   const std::vector<Ion> salt = random_salt(3'000);
   const std::vector<Vector> exact = direct(salt);
   for (const LetMode mode : {LetMode::all_to_all, LetMode::exact, LetMode::fast}) {
@@ -137,7 +137,7 @@ TEST_P(OnRanks, forces_in_a_random_salt_are_near_direct_sums_in_every_mode) {
   }
 }
 
-TEST_P(OnRanks, a_neutral_cloud_of_dipoles_acts_near_and_far) {
+TEST_P(ChargesOnRanks, a_neutral_cloud_of_dipoles_acts_near_and_far) {
   const std::vector<Ion> cloud = dipole_cloud();
   const std::vector<Vector> exact = direct(cloud);
   const auto probes = [](const std::vector<Vector>& all) { return std::span{all}.first(probe_count); };
@@ -165,13 +165,13 @@ TEST_P(OnRanks, a_neutral_cloud_of_dipoles_acts_near_and_far) {
   EXPECT_GT(test::rms_error(probes(without), probes(exact)), 0.5);
 }
 
-TEST_P(OnRanks, charges_without_cells_are_the_direct_sum) {
+TEST_P(ChargesOnRanks, charges_without_cells_are_the_direct_sum) {
   const std::vector<Ion> salt = random_salt(400);
   const std::vector<Vector> found = forces(salt, GetParam(), [](LongRangeOptions& options) { options.theta = 0; });
   EXPECT_LT(test::rms_error(found, direct(salt)), 1e-12);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, OnRanks, testing::Values(1, 2, 7), [](const auto& instance) {
+INSTANTIATE_TEST_SUITE_P(Ranks, ChargesOnRanks, testing::Values(1, 2, 7), [](const auto& instance) {
   return std::to_string(instance.param);
 });
 
@@ -223,7 +223,7 @@ NearOutcome without_near_pairs(std::uint32_t ranks, std::size_t count, Search se
   return outcome;
 }
 
-TEST_P(OnRanks, pairs_within_the_reach_of_either_are_direct_and_passed_to_the_program) {
+TEST_P(ChargesOnRanks, pairs_within_the_reach_of_either_are_direct_and_passed_to_the_program) {
   constexpr std::size_t count = 800;
   Sample sample;
   test::add_sphere(sample, count);
