@@ -132,9 +132,9 @@ typedef enum plait_lets { PLAIT_LETS_ALL_TO_ALL = 0, PLAIT_LETS_EXACT = 1, PLAIT
 /* Forces that decay as 1 / r^2, or a program's own. Later versions add fields at the end. */
 typedef struct plait_long_range_options {
   size_t size;
-  int charge;       /* A field of one double, such as mass; not negative. Required, as the next two. */
-  int acceleration; /* A field of three doubles, to which the sums are added. */
-  int potential;    /* A field of one double. */
+  int charge;                          /* A field of one double, such as mass. Required, as the next two. */
+  int acceleration;                    /* A field of three doubles, to which the sums are added. */
+  int potential;                       /* A field of one double. */
   uint64_t source_kinds, target_kinds; /* A bit for each kind. Default: all. */
   double theta;                        /* The opening angle, default 0.5; 0 sums directly. */
   double softening;                    /* The Plummer length. Default 0. */
@@ -147,6 +147,7 @@ typedef struct plait_long_range_options {
   int reuses_lists;                    /* Whether interaction lists are reused until the next build of trees. */
   plait_tree_kernel kernel;            /* Default NULL: gravity, vectorised for each processor. */
   void* argument;                      /* Of the kernel. Must outlive the system. */
+  int has_both_signs; /* Whether charges are of both signs. Default 0: cells whose charges cancel do not act. */
 } plait_long_range_options;
 
 int plait_long_range_options_init(plait_long_range_options* options, size_t size);

@@ -220,6 +220,65 @@ static void sum_gravity(plait_runtime* runtime, plait_precision precision, plait
   CHECK_DONE(plait_store_free(&particles.store));
 }
 
+static double charge_of(int64_t id) {
+  return id % 2 == 0 ? mass_of(id) : -mass_of(id);
+}
+
+/* Charges of both signs, by cells: the error of the forces on all ranks. */
+static double charges_error(plait_runtime* runtime, int has_both_signs) {
+  gas particles = make_gas(runtime);
+  plait_system* system = NULL;
+  plait_long_range_options options;
+  double sums[2] = {0, 0}; /* of squared errors and forces */
+  size_t i;
+  int64_t j;
+  int axis;
+  for (i = 0; i < plait_store_size(particles.store); ++i) {
+    ((double*)plait_store_values(particles.store, particles.mass))[i] = charge_of((int64_t)i);
+  }
+  CHECK_DONE(plait_system_create(runtime, particles.store, NULL, &system));
+  CHECK_DONE(plait_long_range_options_init(&options, sizeof options));
+  options.charge = particles.mass;
+  options.acceleration = particles.acceleration;
+  options.potential = particles.potential;
+  options.order = PLAIT_MONOPOLE;
+  options.softening = SOFTENING;
+  options.coupling = -1;
+  options.has_both_signs = has_both_signs;
+  CHECK_DONE(plait_system_add_long_range(system, &options));
+  CHECK_DONE(plait_system_update(system));
+  for (i = 0; i < plait_store_size(particles.store); ++i) {
+    const int64_t id = ((int64_t*)plait_store_values(particles.store, PLAIT_ID))[i];
+    const double* found = (double*)plait_store_values(particles.store, particles.acceleration) + 3 * i;
+    double exact[3] = {0, 0, 0};
+    for (j = 0; j < COUNT; ++j) {
+      double d[3];
+      double square = SOFTENING * SOFTENING;
+      for (axis = 0; axis < 3; ++axis) {
+        d[axis] = number_of(j, axis) - number_of(id, axis);
+        square += d[axis] * d[axis];
+      }
+      for (axis = 0; axis < 3; ++axis) {
+        exact[axis] -= charge_of(j) * d[axis] / (square * sqrt(square));
+      }
+    }
+    for (axis = 0; axis < 3; ++axis) {
+      sums[0] += (found[axis] - exact[axis]) * (found[axis] - exact[axis]);
+      sums[1] += exact[axis] * exact[axis];
+    }
+  }
+  CHECK_DONE(plait_system_sum(system, 2, sums));
+  CHECK_DONE(plait_system_free(&system));
+  CHECK_DONE(plait_store_free(&particles.store));
+  return sqrt(sums[0] / sums[1]);
+}
+
+static void sum_charges(plait_runtime* runtime) {
+  const double error = charges_error(runtime, 1);
+  CHECK(error < 0.01);
+  CHECK(charges_error(runtime, 0) > 2 * error);
+}
+
 /* ---- short range ---- */
 
 static double nearest(double d) {
@@ -469,6 +528,7 @@ int main(int argc, char** argv) {
   sum_gravity(runtime, PLAIT_FULL, gravity, 1e-11);
   sum_gravity(runtime, PLAIT_FULL, NULL, 1e-9);
   sum_gravity(runtime, PLAIT_MIXED, gravity, 1e-4);
+  sum_charges(runtime);
   sum_short_range(runtime);
   list_neighbours(runtime, 0);
   list_neighbours(runtime, 1);

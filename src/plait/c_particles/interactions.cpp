@@ -34,7 +34,8 @@ constexpr plait_long_range_options long_range_defaults{.size = sizeof(plait_long
                                                        .measures_sizes = 0,
                                                        .reuses_lists = 0,
                                                        .kernel = nullptr,
-                                                       .argument = nullptr};
+                                                       .argument = nullptr,
+                                                       .has_both_signs = 0};
 
 constexpr plait_short_range_options short_range_defaults{.size = sizeof(plait_short_range_options),
                                                          .search = PLAIT_GATHER,
@@ -108,6 +109,7 @@ particles::LongRangeOptions options_of(const plait_store& store, const plait_lon
   require(options.theta >= 0 && options.softening >= 0 && options.cutoff >= 0,
           "a long-range interaction has a negative opening angle, softening or cut-off: give 0 or more");
   return {.charge = number_field(store, options.charge, "charge"),
+          .signs = options.has_both_signs != 0 ? particles::ChargeSigns::both : particles::ChargeSigns::one,
           .acceleration = vector_field(store, options.acceleration, "acceleration"),
           .potential = number_field(store, options.potential, "potential"),
           .sources = particles::Kinds::from_bits(options.source_kinds),

@@ -430,14 +430,14 @@ contains
   !> Without `kernel`: gravity.
   subroutine plait_system_add_long_range(system, charge, acceleration, potential, kernel, theta, softening, coupling, &
                                          cutoff, order, precision, lets, source_kinds, target_kinds, &
-                                         measures_sizes, reuses_lists, ierr)
+                                         measures_sizes, reuses_lists, ierr, has_both_signs)
     type(plait_system), intent(inout) :: system
     integer, intent(in) :: charge, acceleration, potential
     procedure(plait_tree_kernel), optional :: kernel
     double precision, intent(in), optional :: theta, softening, coupling, cutoff
     integer, intent(in), optional :: order, precision, lets
     integer(c_int64_t), intent(in), optional :: source_kinds, target_kinds
-    logical, intent(in), optional :: measures_sizes, reuses_lists
+    logical, intent(in), optional :: measures_sizes, reuses_lists, has_both_signs
     integer, intent(out), optional :: ierr
     type(c_long_range_options) :: options
     type(procedure_box), pointer :: box
@@ -463,6 +463,7 @@ contains
     if (present(target_kinds)) options%target_kinds = target_kinds
     if (present(measures_sizes)) options%measures_sizes = merge(1_c_int, 0_c_int, measures_sizes)
     if (present(reuses_lists)) options%reuses_lists = merge(1_c_int, 0_c_int, reuses_lists)
+    if (present(has_both_signs)) options%has_both_signs = merge(1_c_int, 0_c_int, has_both_signs)
     if (error == PLAIT_SUCCESS) error = c_system_add_long_range(system%handle, options)
     call finish(error, ierr)
   end subroutine

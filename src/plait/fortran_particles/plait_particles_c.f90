@@ -51,6 +51,7 @@ module plait_particles_c
     integer(c_int) :: order, precision, lets, measures_sizes, reuses_lists
     type(c_funptr) :: kernel
     type(c_ptr) :: argument
+    integer(c_int) :: has_both_signs
   end type
 
   !> As plait_block_particles.

@@ -192,7 +192,7 @@ auto neighbours(Engine& engine, const Positions& positions, const Numbers& radii
   const NeighbourSettings settings{.radii = numbers_of(radii),
                                    .search = static_cast<particles::Search>(search),
                                    .space = {.root = {vector_of(low), vector_of(high)}, .periodic = periodic}};
-  NeighbourLists found =
+  NeighbourRows found =
       engine.run([&] { return find_neighbours(engine.runtime(), engine.group(), numbers_of(positions), settings); });
   const std::size_t count = found.indices.size();
   return std::pair{array_of<1>(std::move(found.offsets), {radii.size() + 1}),

@@ -88,10 +88,10 @@ void check(std::span<const double> radii, const Space& space, Rank self) {
 
 }  // namespace
 
-NeighbourLists find_neighbours(Runtime& runtime,
-                               const comm::Group& group,
-                               std::span<const double> positions,
-                               const NeighbourSettings& settings) {
+NeighbourRows find_neighbours(Runtime& runtime,
+                              const comm::Group& group,
+                              std::span<const double> positions,
+                              const NeighbourSettings& settings) {
   const std::span<const double> radii = settings.radii;
   check(radii, settings.space, runtime.self());
   std::vector<std::uint64_t> counts(group.size());
@@ -109,7 +109,7 @@ NeighbourLists find_neighbours(Runtime& runtime,
   system.update();
 
   const std::vector<Bytes> lists = send_back(group, points, near);
-  NeighbourLists found{std::vector<std::int64_t>(radii.size() + 1), {}};
+  NeighbourRows found{std::vector<std::int64_t>(radii.size() + 1), {}};
   for_each_list(
       lists, [&](std::size_t place, auto list) { found.offsets[place + 1] = static_cast<std::int64_t>(list.size()); });
   std::partial_sum(found.offsets.begin(), found.offsets.end(), found.offsets.begin());

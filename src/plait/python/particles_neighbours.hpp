@@ -14,7 +14,7 @@ namespace plait::python {
 
 /// The neighbours of point i of this rank are `indices[offsets[i]]` to `indices[offsets[i + 1] - 1]`, ascending. An
 /// index counts the points of all ranks, in the order of ranks.
-struct NeighbourLists {
+struct NeighbourRows {
   std::vector<std::int64_t> offsets;
   std::vector<std::int64_t> indices;
 };
@@ -27,9 +27,9 @@ struct NeighbourSettings {
 
 /// Finds, for each point of this rank, all other points of any rank that are its neighbours. Collective; call it
 /// without the GIL. Throws: `Error` with `bad_argument` for positions or radii that cannot be.
-[[nodiscard]] NeighbourLists find_neighbours(Runtime& runtime,
-                                             const comm::Group& group,
-                                             std::span<const double> positions,
-                                             const NeighbourSettings& settings);
+[[nodiscard]] NeighbourRows find_neighbours(Runtime& runtime,
+                                            const comm::Group& group,
+                                            std::span<const double> positions,
+                                            const NeighbourSettings& settings);
 
 }  // namespace plait::python

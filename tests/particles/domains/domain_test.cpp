@@ -20,6 +20,10 @@ TEST(DomainGrid, is_as_near_a_cube_as_ranks_have_divisors) {
   EXPECT_EQ(cubic_grid(12), (DomainGrid{3, 2, 2}));
   EXPECT_EQ(cubic_grid(64), (DomainGrid{4, 4, 4}));
   EXPECT_EQ(cubic_grid(1024), (DomainGrid{16, 8, 8}));
+  EXPECT_EQ(square_grid(1), (DomainGrid{1, 1, 1}));
+  EXPECT_EQ(square_grid(7), (DomainGrid{7, 1, 1}));
+  EXPECT_EQ(square_grid(12), (DomainGrid{4, 3, 1}));
+  EXPECT_EQ(square_grid(64), (DomainGrid{8, 8, 1}));
   EXPECT_EQ(make_grid(12, 2, 1), (DomainGrid{6, 2, 1}));
   EXPECT_THROW((void)make_grid(12, 5, 1), Error);
   EXPECT_THROW((void)make_grid(12, 0, 1), Error);

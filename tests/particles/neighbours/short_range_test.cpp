@@ -180,6 +180,21 @@ TEST(ShortRange, meets_several_images_in_a_small_space) {
   EXPECT_DOUBLE_EQ(block_sums(scene, options_of(scene, Search::gather), table).at(0), 7);
 }
 
+TEST(ShortRange, meets_all_images_within_a_reach_of_several_spaces) {
+  Scene scene;
+  scene.add({0.5, 0.5, 0.5}, 2.6F);
+  const CellTable table = scene.table_of({1, 1, 1});
+  int images = 0;
+  for (int x = -3; x <= 3; ++x) {
+    for (int y = -3; y <= 3; ++y) {
+      for (int z = -3; z <= 3; ++z) {
+        images += x * x + y * y + z * z < 2.6 * 2.6 ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_DOUBLE_EQ(block_sums(scene, options_of(scene, Search::symmetric), table).at(0), images);
+}
+
 TEST(ShortRange, copes_with_all_particles_at_one_point) {
   Scene scene;
   for (int i = 0; i < 200; ++i) {

@@ -57,6 +57,15 @@ DomainGrid cubic_grid(std::uint32_t ranks) {
   return best;
 }
 
+DomainGrid square_grid(std::uint32_t ranks) {
+  expect(ranks > 0, "a grid has a rank");
+  std::uint32_t y = 1;
+  for (std::uint32_t side = 1; std::uint64_t{side} * side <= ranks; ++side) {
+    y = ranks % side == 0 ? side : y;
+  }
+  return {ranks / y, y, 1};
+}
+
 DomainGrid make_grid(std::uint32_t ranks, std::uint32_t y, std::uint32_t z) {
   const std::uint64_t slab = std::uint64_t{y} * z;
   if (ranks == 0 || slab == 0 || ranks % slab != 0) {

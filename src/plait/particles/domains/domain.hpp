@@ -31,6 +31,9 @@ struct DomainGrid {
 
 /// The grid of `ranks` that is nearest to a cube, with sides in descending order. Expects: `ranks > 0`.
 [[nodiscard]] DomainGrid cubic_grid(std::uint32_t ranks);
+/// The grid of `ranks` that is nearest to a square of columns along z: for particles in the plane of x and y, of which
+/// all domains along z but one would be empty. Expects: `ranks > 0`.
+[[nodiscard]] DomainGrid square_grid(std::uint32_t ranks);
 /// The grid of `ranks` with the given `y` and `z`: for rings and discs, which are divided in azimuth first.
 /// Throws: `Error` with `bad_argument` if `y * z` does not divide `ranks`.
 [[nodiscard]] DomainGrid make_grid(std::uint32_t ranks, std::uint32_t y, std::uint32_t z);

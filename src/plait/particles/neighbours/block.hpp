@@ -122,6 +122,12 @@ struct Block {
   const Particles* own = nullptr;     ///< The store of the targets, and of the sources of this rank.
   const Particles* ghosts = nullptr;  ///< The store of the other sources, with the fields that travel.
 
+  /// From target `i` to source `j`, which may be a periodic image. A block may have several images of a particle.
+  [[nodiscard]] Vector offset(std::size_t i, std::size_t j) const {
+    return {static_cast<double>(sources.x()[j] - targets.x()[i]),
+            static_cast<double>(sources.y()[j] - targets.y()[i]),
+            static_cast<double>(sources.z()[j] - targets.z()[i])};
+  }
   /// The value of source `j` as it is stored. Expects: the field is in `ShortRangeOptions::travels` or `sources`, or is
   /// position, kind or reach.
   template <class T>

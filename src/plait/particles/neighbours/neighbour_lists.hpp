@@ -18,7 +18,7 @@ namespace plait::particles {
 /// Which particles are neighbours.
 struct NeighbourOptions {
   Search search = Search::gather;
-  /// One radius for all particles, or the field of each particle's. A neighbour may be at exactly this distance.
+  /// One radius for all particles, or the field of each particle's. This distance itself is within.
   std::variant<double, Field<float>, Field<double>> radius = 0.0;
   Kinds targets;                  ///< The particles that get a list; those of others are empty.
   Kinds sources;                  ///< The particles that are in lists.

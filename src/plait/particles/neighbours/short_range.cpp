@@ -11,26 +11,29 @@ namespace plait::particles {
 namespace {
 
 /// The shifts by whole periods along one axis that may bring an interval within a distance of another.
-struct Shifts {
-  std::array<double, 3> values{};
-  std::size_t count = 1;
-
+class Shifts {
+ public:
   /// `between`: from the middle of the fixed interval to that of the moved one; `space`: half of both lengths, and the
   /// distance.
-  Shifts(double between, double space, double period) {
+  Shifts(double between, double space, double period) : period_{period} {
     if (period <= 0) {
       return;
     }
-    const double nearest = 2 * std::abs(between) <= period ? 0.0 : -period * std::round(between / period);
-    values[0] = nearest;
-    if (2 * space > period) {  // a small space, where another image may be near
-      for (const double other : {nearest - period, nearest + period}) {
-        if (std::abs(between + other) <= space) {
-          values[count++] = other;
-        }
-      }
+    if (2 * space <= period) {
+      first_ = 2 * std::abs(between) <= period ? 0.0 : -std::round(between / period);
+      return;
     }
+    // A small space, where several images may be near.
+    first_ = std::ceil((-space - between) / period);
+    count_ = static_cast<std::size_t>(std::max(0.0, std::floor((space - between) / period) - first_ + 1));
   }
+  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] double operator[](std::size_t i) const { return period_ * (first_ + static_cast<double>(i)); }
+
+ private:
+  double period_;
+  double first_ = 0;
+  std::size_t count_ = 1;
 };
 
 }  // namespace
@@ -78,10 +81,10 @@ void BlockMaker::add_leaf(const CellTable& table, std::uint32_t cell, const Leaf
   const Shifts xs{between.x, space.x, period.x};
   const Shifts ys{between.y, space.y, period.y};
   const Shifts zs{between.z, space.z, period.z};
-  for (std::size_t x = 0; x < xs.count; ++x) {
-    for (std::size_t y = 0; y < ys.count; ++y) {
-      for (std::size_t z = 0; z < zs.count; ++z) {
-        const Vector centre = wanted.centre - Vector{xs.values[x], ys.values[y], zs.values[z]};
+  for (std::size_t x = 0; x < xs.count(); ++x) {
+    for (std::size_t y = 0; y < ys.count(); ++y) {
+      for (std::size_t z = 0; z < zs.count(); ++z) {
+        const Vector centre = wanted.centre - Vector{xs[x], ys[y], zs[z]};
         block_.sources.add(positions, leaf.first, mark, centre, is_wanted);
       }
     }

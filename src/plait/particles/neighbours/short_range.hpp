@@ -9,15 +9,9 @@
 #include "plait/particles/neighbours/block.hpp"
 #include "plait/particles/neighbours/cells.hpp"
 #include "plait/particles/store/particles.hpp"
+#include "plait/particles/store/search.hpp"
 
 namespace plait::particles {
-
-/// The sources with which a target interacts.
-enum class Search : std::uint8_t {
-  gather,     ///< Sources within the target's reach.
-  scatter,    ///< Sources within whose reach the target is.
-  symmetric,  ///< Sources within the larger reach: both particles of a pair see it.
-};
 
 struct ShortRangeOptions {
   Search search = Search::gather;

@@ -247,6 +247,9 @@ struct System::State {
       distribute();
     }
     const bool builds = !has_trees_ || ++updates_ >= options_.steps_between_trees;
+    if (!builds) {
+      check_unchanged();
+    }
     const bool decomposes =
         is_parallel() && is_step && builds && options_.steps_between_decompositions > 0 && steps_ >= next_cut_;
     if (decomposes) {
@@ -280,6 +283,7 @@ struct System::State {
     for (const task::WorkerTimes& times : scheduler_.worker_times()) {
       times_.idle += times.total - times.busy;
     }
+    size_noted_ = store_.size();
     if (decomposes) {
       domain_ = next_domain_;
     }
@@ -288,6 +292,20 @@ struct System::State {
       ++steps_;
       ++times_.steps;
     }
+  }
+
+  /// Reused trees have the particles of the last step.
+  void check_unchanged() const {
+    if (store_.size() == size_noted_) {
+      return;
+    }
+    const Error error{ErrorCode::bad_argument,
+                      fmt::format("the store has {} particles and had {} when trees were built: call "
+                                  "System::particles_changed on all ranks after adding or removing particles",
+                                  store_.size(),
+                                  size_noted_)};
+    messages_.stop_all(error);  // the others wait for this one
+    throw error;
   }
 
   void note_step(nanoseconds took) {
@@ -328,6 +346,7 @@ struct System::State {
   PhaseTimes phases_noted_{};  ///< The part of `times_` that the trace has.
   std::uint64_t updates_ = 0;  ///< Since the last build.
   bool has_trees_ = false;
+  std::size_t size_noted_ = 0;  ///< Of the store after the last step.
   std::uint64_t next_cut_ = 0;  ///< The step of the next decomposition.
 
   std::optional<task::Graph> graph_;
@@ -397,6 +416,10 @@ void System::update() {
 
 void System::step() {
   guarded([](State& state) { state.run(true); });
+}
+
+void System::particles_changed() noexcept {
+  state_->has_trees_ = false;
 }
 
 void System::distribute() {

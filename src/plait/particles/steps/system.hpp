@@ -78,6 +78,11 @@ class System {
   void update();
   void step();
 
+  /// Lets the next step build trees. All ranks call it after particles were added to any store, or removed, if
+  /// `SystemOptions::steps_between_trees` is not 1. New particles travel to their owners over some steps, with the
+  /// right forces on the way; `distribute` sends them at once.
+  void particles_changed() noexcept;
+
   /// Decomposes the domain and sends all particles, from anywhere, to their owners. The first step or update calls it.
   void distribute();
 

@@ -63,7 +63,7 @@ RankBoundary make_boundary(const Tree& tree, std::uint32_t boxes) {
     }
   }
   for (const std::uint32_t index : done) {
-    boundary.box_table[boundary.box_count++] = SmallBox{extents[index].box};
+    boundary.box_table[boundary.box_count++] = SmallBox{target_box(extents[index], tree.options())};
   }
   return boundary;
 }
@@ -73,7 +73,7 @@ RankSummary summary_of(const Tree& tree) {
   if (!tree.nodes().empty()) {
     summary.root = tree.nodes()[0];
     summary.root.set_content(NodeKind::sealed, 0, 0);
-    summary.box = SmallBox{tree.extents()[0].box};
+    summary.box = SmallBox{target_box(tree.extents()[0], tree.options())};
     summary.body_count = tree.extents()[0].body_count;
     summary.motion = tree.extents()[0].motion;
   }

@@ -108,8 +108,10 @@ void LetPlan::write(const Tree& tree, Bytes& buffer) const {
   header.source_count = static_cast<std::uint32_t>(source_count_);
   header.column_count = static_cast<std::uint32_t>(travels.size());
   header.motion_count = tree.options().velocity ? header.node_count : 0;
+  header.moment_bytes = static_cast<std::uint32_t>(moment_bytes(tree.options()));
+  const std::size_t moments_size = nodes_.size() * header.moment_bytes;
   std::size_t size = sizeof header + nodes_.size() * sizeof(Node) + header.motion_count * sizeof(NodeMotion) +
-                     source_count_ * sizeof(Source);
+                     padded(moments_size) + source_count_ * sizeof(Source);
   for (const AnyField& field : travels) {
     header.row_bytes += field.bytes;
     size += padded(source_count_ * field.bytes);
@@ -132,6 +134,11 @@ void LetPlan::write(const Tree& tree, Bytes& buffer) const {
   for (std::uint32_t i = 0; i < header.motion_count; ++i) {
     put(&tree.extents()[from_[i]].motion, sizeof(NodeMotion));
   }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    put(view.moments.data() + from_[i] * header.moment_bytes, header.moment_bytes);
+  }
+  std::memset(to, 0, padded(moments_size) - moments_size);
+  to += padded(moments_size) - moments_size;
   for (const Range& range : ranges_) {
     put(tree.sources().data() + range.first, range.count * sizeof(Source));
   }
@@ -146,7 +153,9 @@ void LetPlan::write(const Tree& tree, Bytes& buffer) const {
   }
 }
 
-Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const AnyField> travels) {
+Result<TreeView> open_let(std::span<const std::byte> buffer,
+                          std::span<const AnyField> travels,
+                          std::size_t moment_bytes) {
   expect(std::bit_cast<std::uintptr_t>(buffer.data()) % alignof(double) == 0, "nodes are read in place");
   LetHeader header;
   if (buffer.size() < sizeof header) {
@@ -159,8 +168,13 @@ Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const Any
   if (header.motion_count != 0 && header.motion_count != header.node_count) {
     return fault(fmt::format("{} of its {} nodes have motions", header.motion_count, header.node_count));
   }
+  if (header.moment_bytes != moment_bytes) {
+    return fault(
+        fmt::format("its cells have moments of {} bytes, and this rank expects {}", header.moment_bytes, moment_bytes));
+  }
+  const std::size_t moments_size = header.node_count * moment_bytes;
   std::size_t expected = sizeof header + header.node_count * sizeof(Node) + header.motion_count * sizeof(NodeMotion) +
-                         header.source_count * sizeof(Source);
+                         padded(moments_size) + header.source_count * sizeof(Source);
   std::size_t row_bytes = 0;
   TreeView view;
   for (const AnyField& field : travels) {
@@ -180,7 +194,8 @@ Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const Any
   }
   const auto* nodes = reinterpret_cast<const Node*>(buffer.data() + sizeof header);
   const auto* motions = reinterpret_cast<const NodeMotion*>(nodes + header.node_count);
-  const auto* sources = reinterpret_cast<const Source*>(motions + header.motion_count);
+  const auto* moments = reinterpret_cast<const std::byte*>(motions + header.motion_count);
+  const auto* sources = reinterpret_cast<const Source*>(moments + padded(moments_size));
   for (std::uint32_t i = 0; i < header.node_count; ++i) {
     if (const char* why = fault_of(nodes[i], i, header)) {
       return fault(fmt::format("node {} of {} {}", i, header.node_count, why));
@@ -200,6 +215,7 @@ Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const Any
   view.motions = {motions, header.motion_count};
   view.root_count = header.node_count > 0 ? 1U : 0U;
   view.sources = {sources, header.source_count};
+  view.moments = {moments, moments_size};
   return view;
 }
 
@@ -240,6 +256,13 @@ void drift_let(std::span<std::byte> buffer, const TreeView& view, std::size_t ve
     std::memcpy(&velocity, from, sizeof velocity);
     source.position += duration * velocity;
     from += sizeof velocity;
+  }
+}
+
+FarField::FarField(std::span<const RankSummary> ranks, std::vector<std::byte> moments)
+    : moments_{std::move(moments)}, root_count_{static_cast<std::uint32_t>(ranks.size())} {
+  for (const RankSummary& rank : ranks) {
+    nodes_.push_back(rank.root);
   }
 }
 

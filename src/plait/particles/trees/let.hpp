@@ -17,7 +17,8 @@ namespace plait::particles {
 /// The header of a locally essential tree: a pruned copy of a rank's tree in one buffer, which the receiver walks like
 /// its own. A node that no particle of the receiver opens is sealed.
 ///
-/// Layout: header, nodes, their motions if the tree has them, sources, the fields that travel with sources: each a
+/// Layout: header, nodes, their motions if the tree has them, their moments (`TreeView::moments`), sources, the fields
+/// that travel with sources: each a
 /// packed array that begins at a multiple of 8 bytes, in the machine's byte order.
 struct LetHeader {
   static constexpr std::uint64_t magic_value = 0x31'54454c'54494c50;  // "PLITLET1"
@@ -27,7 +28,7 @@ struct LetHeader {
   std::uint32_t column_count = 0;
   std::uint32_t row_bytes = 0;     ///< Of a source, in all columns.
   std::uint32_t motion_count = 0;  ///< 0 or `node_count`.
-  std::uint32_t unused = 0;
+  std::uint32_t moment_bytes = 0;  ///< Of a node.
   std::uint64_t unused2[4] = {};
 };
 static_assert(sizeof(LetHeader) == 64, "nodes that follow are aligned to cache lines if the buffer is");
@@ -62,9 +63,11 @@ class LetPlan {
 };
 
 /// Returns a view of a received tree in `buffer`, which must outlive it and be aligned to 8 bytes. Checks all indices
-/// and numbers, so that walks are safe. Expects: the sender's tree has the same `travels`. Error: names the fault.
-/// Cost: O(buffer).
-[[nodiscard]] Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const AnyField> travels);
+/// and numbers, so that walks are safe; not the program's own moments. Expects: the sender's tree has the same
+/// `travels` and `moment_bytes`. Error: names the fault. Cost: O(buffer).
+[[nodiscard]] Result<TreeView> open_let(std::span<const std::byte> buffer,
+                                        std::span<const AnyField> travels,
+                                        std::size_t moment_bytes = 0);
 
 /// Moves a node by `duration` along its motion. Its sphere grows by the spread of velocities, its opening distance in
 /// proportion.
@@ -85,11 +88,14 @@ class FarField {
 
   FarField() = default;
   FarField(std::span<const RankSummary> ranks, const TreeOptions& options, Shape shape);
+  /// Roots with moments, which act alone: `moments` has those of each of `ranks`.
+  FarField(std::span<const RankSummary> ranks, std::vector<std::byte> moments);
   /// Valid during the lifetime of this object.
-  [[nodiscard]] TreeView view() const { return {nodes_, root_count_, {}, {}, {}}; }
+  [[nodiscard]] TreeView view() const { return {nodes_, root_count_, {}, {}, {}, moments_}; }
 
  private:
   std::vector<Node> nodes_;
+  std::vector<std::byte> moments_;
   std::uint32_t root_count_ = 0;
 };
 

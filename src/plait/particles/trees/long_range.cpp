@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <utility>
@@ -29,18 +30,33 @@ using task::TaskKind;
 constexpr Tag boundary_tag{1};
 constexpr Tag let_tag{2};
 
+/// Velocities, then the reach of particles, are the last fields that travel.
+std::vector<AnyField> travels_of(const LongRangeOptions& options) {
+  std::vector<AnyField> travels = options.travels;
+  if (options.velocity) {
+    travels.emplace_back(*options.velocity);
+  }
+  if (options.near_reach) {
+    travels.emplace_back(*options.near_reach);
+  }
+  return travels;
+}
+
 TreeOptions tree_options_of(const LongRangeOptions& options) {
   return {.charge = options.charge,
           .sources = options.sources,
           .theta = options.theta,
           .order = options.order,
           .signs = options.signs,
+          .moments = options.moments,
           .near_radius = options.near_radius,
+          .near_reach = options.near_reach,
+          .near_search = options.near_search,
           .cutoff = options.cutoff,
           .leaf_bodies_max = options.leaf_bodies_max,
           .group_bodies_max = options.group_bodies_max,
           .batch_bodies_max = options.batch_bodies_max,
-          .travels = options.travels,
+          .travels = travels_of(options),
           .velocity = options.velocity};
 }
 
@@ -79,13 +95,16 @@ class TreeForces final : public LongRange {
  public:
   explicit TreeForces(LongRangeOptions options)
       : options_{std::move(options)}, tree_options_{tree_options_of(options_)}, walk_{walk_options_of(options_)} {
-    if (options_.velocity) {
-      travels_.push_back(*options_.velocity);
+    if (options_.near_reach && options_.near_radius > 0) {
+      throw Error{ErrorCode::bad_argument,
+                  "pairs are near by near_radius or by the reach of each particle: unset one of them"};
     }
-    tree_options_.travels = travels_;
-    if (options_.keeps_lists && options_.near_radius > 0) {
+    if (options_.keeps_lists && (options_.near_radius > 0 || options_.near_reach)) {
       throw Error{ErrorCode::bad_argument,
                   "reused interaction lists miss new pairs within the near radius: unset keeps_lists or near_radius"};
+    }
+    if (options_.moments.bytes > 0 && !options_.kernel) {
+      throw Error{ErrorCode::bad_argument, "moments of cells act by a kernel only: give the kernel that reads them"};
     }
     if (!(options_.force_error >= 0)) {
       throw Error{ErrorCode::bad_argument,
@@ -281,7 +300,7 @@ class TreeForces final : public LongRange {
                              {
                                const PhaseTimer timer{phases(inner), Phase::make_lets};
                                const double since = now() - std::exchange(peer->view_time, now());
-                               drift_let(peer->let_in, peer->view, travels_.size() - 1, since);
+                               drift_let(peer->let_in, peer->view, options_.travels.size(), since);
                              }
                              walk_over(inner, {peer->view, Origin::received}, received_kind_);
                            },
@@ -320,14 +339,23 @@ class TreeForces final : public LongRange {
     }
     const PhaseTimer timer{phases(context), Phase::make_lets};
     summary_ = summary_of(tree_);
+    // A row has a summary, and the moments of the root.
+    const std::size_t bytes = sizeof summary_ + moment_bytes(tree_options_);
+    summary_row_.assign(bytes, std::byte{0});
+    std::memcpy(summary_row_.data(), &summary_, sizeof summary_);
+    if (!summary_.is_empty()) {
+      std::ranges::copy(tree_.view().moments.first(bytes - sizeof summary_), summary_row_.begin() + sizeof summary_);
+    }
+    summary_rows_.resize(bytes * summaries_.size());
     context.wait_for(gather_kind_,
-                     comm::all_gather(*group_, std::span<const RankSummary>{&summary_, 1}, std::span{summaries_}),
+                     comm::all_gather(*group_, std::span<const std::byte>{summary_row_}, std::span{summary_rows_}),
                      [this](TaskContext& inner) { take_summaries(inner); });
   }
 
   void take_summaries(TaskContext& context) {
     const PhaseTimer timer{phases(context), Phase::make_lets};
     for (std::uint32_t rank = 0; rank < summaries_.size(); ++rank) {
+      std::memcpy(&summaries_[rank], summary_rows_.data() + rank * summary_row_.size(), sizeof(RankSummary));
       if (!is_valid(summaries_[rank])) {
         throw Error{ErrorCode::network, fmt::format("rank {} sent an invalid summary of its tree", rank), Rank{rank}};
       }
@@ -438,7 +466,7 @@ class TreeForces final : public LongRange {
   void take_let(TaskContext& context, Peer& peer) {
     {
       const PhaseTimer timer{phases(context), Phase::exchange_lets};
-      peer.view = open_let(peer.let_in, travels_).value();
+      peer.view = open_let(peer.let_in, tree_options_.travels, moment_bytes(tree_options_)).value();
       peer.view_time = now();
     }
     walk_over(context, {peer.view, Origin::received, begin_lists(peer.lists)}, received_kind_);
@@ -447,6 +475,7 @@ class TreeForces final : public LongRange {
   /// Walks over the roots of ranks that send no tree.
   void walk_far(TaskContext& context) {
     std::vector<RankSummary> far;
+    std::vector<std::byte> moments;
     {
       const PhaseTimer timer{phases(context), Phase::make_lets};
       std::vector<bool> is_received(summaries_.size(), false);
@@ -458,10 +487,14 @@ class TreeForces final : public LongRange {
       for (std::uint32_t rank = 0; rank < summaries_.size(); ++rank) {
         if (!is_received[rank] && !summaries_[rank].is_empty()) {
           drift(far.emplace_back(summaries_[rank]).root, summaries_[rank].motion, since);
+          const std::span row = std::span{summary_rows_}.subspan(rank * summary_row_.size(), summary_row_.size());
+          moments.insert(moments.end(), row.begin() + sizeof(RankSummary), row.end());
         }
       }
       const bool joined = options_.lets == LetMode::fast;
-      far_ = FarField{far, tree_options_, joined ? FarField::Shape::tree : FarField::Shape::flat};
+      far_ = moment_bytes(tree_options_) > 0
+                 ? FarField{far, std::move(moments)}
+                 : FarField{far, tree_options_, joined ? FarField::Shape::tree : FarField::Shape::flat};
       far_view_ = far_.view();
     }
     if (!far.empty()) {
@@ -499,7 +532,6 @@ class TreeForces final : public LongRange {
   [[nodiscard]] PhaseTimes& phases(const TaskContext& context) { return worker(context).phases; }
 
   const LongRangeOptions options_;
-  std::vector<AnyField> travels_ = options_.travels;  ///< Velocities last.
   TreeOptions tree_options_;
   WalkOptions walk_;
   Tree tree_;
@@ -520,6 +552,8 @@ class TreeForces final : public LongRange {
   WalkLists own_lists_;
   RankSummary summary_;
   RankBoundary boundary_;
+  std::vector<std::byte> summary_row_;
+  std::vector<std::byte> summary_rows_;
   std::vector<RankSummary> summaries_;  ///< By rank.
   std::map<std::uint32_t, std::unique_ptr<Peer>> peers_;
   std::vector<Peer*> near_;               ///< For the present trees.

@@ -31,8 +31,9 @@ enum class LetMode : std::uint8_t {
 /// Forces that fall off as 1 / r^2, such as gravity and electrostatics, or a program's own kernels on trees. Along
 /// periodic axes of the system's space, the nearest images act.
 struct LongRangeOptions {
-  Field<double> charge;                  ///< Such as mass. `coupling` has the sign of the force.
-  ChargeSigns signs = ChargeSigns::one;  ///< Of `charge`.
+  Field<double> charge;  ///< Such as mass. `coupling` has the sign of the force.
+  /// Charges of both signs need `ChargeSigns::both` or `apart`: else cells whose charges cancel do not act.
+  ChargeSigns signs = ChargeSigns::one;
   Field<Vector> acceleration;
   Field<double> potential;
   Kinds sources;
@@ -45,14 +46,17 @@ struct LongRangeOptions {
   /// better by one order of magnitude or more.
   Order order = Order::quadrupole;
   Precision precision = Precision::full;
-  double softening = 0;           ///< The Plummer length.
-  double coupling = 1;            ///< See `WalkOptions::coupling`.
-  double near_radius = 0;         ///< See `TreeOptions::near_radius`.
-  double cutoff = 0;              ///< See `TreeOptions::cutoff`.
-  LongRangeKernel kernel;         ///< See `WalkOptions::kernel`.
+  double softening = 0;                    ///< The Plummer length.
+  double coupling = 1;                     ///< See `WalkOptions::coupling`.
+  double near_radius = 0;                  ///< See `TreeOptions::near_radius`.
+  std::optional<Field<float>> near_reach;  ///< See `TreeOptions::near_reach`.
+  Search near_search = Search::scatter;    ///< See `TreeOptions::near_search`.
+  double cutoff = 0;                       ///< See `TreeOptions::cutoff`.
+  LongRangeKernel kernel;                  ///< See `WalkOptions::kernel`.
+  CellMoments moments;            ///< The program's own moments of cells, which `kernel` reads (`make_moments`).
   NearFunction near;              ///< Called by any worker, concurrently for different targets.
   std::size_t near_sums = 0;      ///< The size of `NearPairs::sums`.
-  std::vector<AnyField> travels;  ///< The fields of sources that `near` reads.
+  std::vector<AnyField> travels;  ///< The fields of sources that `near` or `kernel` reads.
   LetMode lets = LetMode::exact;
   std::uint32_t leaf_bodies_max = 8;
   std::uint32_t group_bodies_max = 64;
@@ -83,8 +87,8 @@ class LongRange : public Interaction {
   [[nodiscard]] virtual std::span<const double> near_sums() const noexcept = 0;
 };
 
-/// Throws: `Error` with `bad_argument` for reused interaction lists with a near radius, and for a force error that is
-/// negative or no number.
+/// Throws: `Error` with `bad_argument` for reused interaction lists with a near radius, for two kinds of near radius,
+/// for moments without a kernel, and for a force error that is negative or no number.
 [[nodiscard]] std::unique_ptr<LongRange> make_long_range(LongRangeOptions options);
 
 }  // namespace plait::particles

@@ -19,16 +19,24 @@ using Partition = std::array<std::uint32_t, 9>;
 /// The innermost part that contains a node under construction.
 enum class Within : std::uint8_t { none, batch, group };
 
+/// The bodies of a build in the order of their keys. `reaches` is empty, or has one for each.
+struct SortedBodies {
+  std::span<const KeyedIndex> keys;
+  std::span<const Source> sources;
+  std::span<const float> reaches;
+};
+
 /// Builds nodes over sorted keys, depth first; the children of a node are contiguous.
 class Builder {
  public:
   /// `first_level` is 1 if the first digit of keys is the sign of the charge.
-  Builder(std::span<const KeyedIndex> keys,
-          std::span<const Source> sources,
-          const TreeOptions& options,
-          int first_level,
-          Branch& out)
-      : keys_{keys}, sources_{sources}, options_{options}, first_level_{first_level}, out_{out} {}
+  Builder(const SortedBodies& bodies, const TreeOptions& options, int first_level, Branch& out)
+      : keys_{bodies.keys},
+        sources_{bodies.sources},
+        reaches_{bodies.reaches},
+        options_{options},
+        first_level_{first_level},
+        out_{out} {}
 
   void build(std::uint32_t node, std::uint32_t first, std::uint32_t last, Within within) {
     const int level = common_levels(keys_[first].key, keys_[last - 1].key);
@@ -51,6 +59,9 @@ class Builder {
     if (leaf) {
       out_.nodes[node].set_content(NodeKind::leaf, first, last - first);
       detail::sum_bodies(sources_.subspan(first, last - first), out_.nodes[node], out_.extents[node]);
+      if (!reaches_.empty()) {
+        out_.extents[node].reach = std::ranges::max(reaches_.subspan(first, last - first));
+      }
     } else {
       const Within inner = new_group ? Within::group : new_batch ? Within::batch : within;
       const Partition parts = divide(first, last, level);
@@ -68,10 +79,10 @@ class Builder {
     }
     detail::set_opening(options_, out_.extents[node], out_.nodes[node]);
     if (new_group) {
-      out_.groups[group].box = out_.extents[node].box;
+      out_.groups[group].box = target_box(out_.extents[node], options_);
     }
     if (new_batch) {
-      out_.batches[batch].box = out_.extents[node].box;
+      out_.batches[batch].box = target_box(out_.extents[node], options_);
       out_.batches[batch].group_count = static_cast<std::uint32_t>(out_.groups.size() - group);
     }
   }
@@ -143,12 +154,22 @@ class Builder {
 
   std::span<const KeyedIndex> keys_;
   std::span<const Source> sources_;
+  std::span<const float> reaches_;
   const TreeOptions& options_;
   int first_level_;
   Branch& out_;
 };
 
 }  // namespace
+
+Box target_box(const NodeExtent& extent, const TreeOptions& options) {
+  if (!options.near_reach || options.near_search == Search::scatter) {
+    return extent.box;
+  }
+  const auto reach = static_cast<double>(extent.reach);
+  const Vector margin{reach, reach, reach};
+  return {extent.box.low - margin, extent.box.high + margin};
+}
 
 void Tree::build(Particles& store, const TreeOptions& options) {
   begin(store, options, bounding_box(store), 1);
@@ -224,6 +245,7 @@ void Tree::plan_subtrees() {
   store_->end_reorder();
   nodes_.clear();
   extents_.clear();
+  moments_.clear();
   groups_.clear();
   batches_.clear();
   branches_.count = 0;
@@ -237,7 +259,7 @@ void Tree::plan_subtrees() {
   top.nodes.resize(1);
   top.extents.resize(1);
   const std::uint32_t share = pieces_ > 1 ? n / (8 * pieces_) : n;
-  Builder builder{keys_, sources_, options_, has_subtrees_of_signs_ ? 1 : 0, top};
+  Builder builder{{keys_, sources_, reaches()}, options_, has_subtrees_of_signs_ ? 1 : 0, top};
   builder.build_top(0, 0, n, std::max(share, options_.batch_bodies_max), branches_.all, branches_.count);
   nodes_.swap(top.nodes);
   extents_.swap(top.extents);
@@ -249,8 +271,12 @@ void Tree::build_subtree(std::uint32_t subtree) {
   branch.batches.clear();
   branch.nodes.resize(1);
   branch.extents.resize(1);
-  Builder{keys_, sources_, options_, has_subtrees_of_signs_ ? 1 : 0, branch}.build(
+  Builder{{keys_, sources_, reaches()}, options_, has_subtrees_of_signs_ ? 1 : 0, branch}.build(
       0, branch.first_body, branch.last_body, Within::none);
+  branch.moments.resize(branch.nodes.size() * moment_bytes(options_));
+  for (std::size_t i = branch.nodes.size(); i-- > 0;) {  // children are after their parents
+    detail::sum_moment(options_, *store_, {branch.nodes, branch.extents}, i, branch.moments);
+  }
 }
 
 void Tree::finish() {
@@ -258,11 +284,14 @@ void Tree::finish() {
   if (branches.size() == 1) {
     nodes_.swap(branches[0].nodes);
     extents_.swap(branches[0].extents);
+    moments_.swap(branches[0].moments);
     groups_.swap(branches[0].groups);
     batches_.swap(branches[0].batches);
     return;
   }
   const std::size_t top_nodes = nodes_.size();
+  const auto bytes = static_cast<std::ptrdiff_t>(moment_bytes(options_));
+  moments_.resize(top_nodes * moment_bytes(options_));
   for (Branch& branch : branches) {
     // The branch's node 1 goes to the end; its root takes the place reserved for it.
     const auto offset = static_cast<std::uint32_t>(nodes_.size()) - 1;
@@ -273,6 +302,8 @@ void Tree::finish() {
     extents_[branch.node] = branch.extents.front();
     nodes_.insert(nodes_.end(), branch.nodes.begin() + 1, branch.nodes.end());
     extents_.insert(extents_.end(), branch.extents.begin() + 1, branch.extents.end());
+    std::copy_n(branch.moments.begin(), bytes, moments_.begin() + bytes * static_cast<std::ptrdiff_t>(branch.node));
+    moments_.insert(moments_.end(), branch.moments.begin() + bytes, branch.moments.end());
     for (Batch& batch : branch.batches) {
       batch.first_group += static_cast<std::uint32_t>(groups_.size());
     }
@@ -301,14 +332,37 @@ void Tree::refresh() {
     sum_node(i);
   }
   for (Batch& batch : batches_) {
-    detail::set_boxes(sources_, std::span{groups_}.subspan(batch.first_group, batch.group_count), batch);
+    set_boxes(batch);
   }
+}
+
+void Tree::set_boxes(Batch& batch) {
+  batch.box = {};
+  for (BodyGroup& group : std::span{groups_}.subspan(batch.first_group, batch.group_count)) {
+    NodeExtent extent;
+    for (const Source& source : std::span{sources_}.subspan(group.first_body, group.body_count)) {
+      extent.box.include(source.position);
+    }
+    extent.reach = reach_of(group.first_body, group.body_count);
+    group.box = target_box(extent, options_);
+    batch.box.include(group.box);
+  }
+}
+
+std::span<const float> Tree::reaches() const {
+  return options_.near_reach ? std::as_const(*store_)[*options_.near_reach] : std::span<const float>{};
+}
+
+float Tree::reach_of(std::size_t first, std::size_t count) const {
+  const std::span<const float> all = reaches();
+  return all.empty() ? 0 : std::ranges::max(all.subspan(first, count));
 }
 
 void Tree::sum_node(std::size_t i) {
   Node& node = nodes_[i];
   if (node.kind() == NodeKind::leaf) {
     detail::sum_bodies(std::span{sources_}.subspan(node.first, node.count()), node, extents_[i]);
+    extents_[i].reach = reach_of(node.first, node.count());
   } else {
     detail::sum_children(std::span{nodes_}.subspan(node.first, node.count()),
                          std::span{extents_}.subspan(node.first, node.count()),
@@ -316,6 +370,7 @@ void Tree::sum_node(std::size_t i) {
                          extents_[i]);
   }
   detail::set_opening(options_, extents_[i], node);
+  detail::sum_moment(options_, *store_, {nodes_, extents_}, i, moments_);
 }
 
 double Tree::charge_of(std::size_t place) const {
@@ -337,7 +392,7 @@ MortonKey Tree::key_of(std::size_t place) const {
 }
 
 TreeView Tree::view() const {
-  TreeView view{nodes_, nodes_.empty() ? 0U : 1U, sources_, {}, {}};
+  TreeView view{nodes_, nodes_.empty() ? 0U : 1U, sources_, {}, {}, moments_};
   for (const AnyField& field : options_.travels) {
     view.columns.push_back(std::as_const(*store_).bytes_of(field).data());
   }

@@ -13,6 +13,8 @@
 #include "plait/particles/store/kinds.hpp"
 #include "plait/particles/store/particles.hpp"
 #include "plait/particles/trees/short_float.hpp"
+#include "plait/particles/store/search.hpp"
+#include "plait/particles/trees/cell_moments.hpp"
 
 namespace plait::particles {
 
@@ -21,8 +23,14 @@ enum class Order : std::uint8_t { monopole = 1, quadrupole = 2 };
 
 /// The signs of charges.
 enum class ChargeSigns : std::uint8_t {
-  one,    ///< No charge is negative, as of masses.
+  one,    ///< No charge is negative, as of masses: cells have no dipole about their centre.
+  both,   ///< Any. Cells have dipoles, so that those whose charges cancel act, too.
   apart,  ///< Any. The tree has a subtree for each sign, so that cells have a centre of charge and no dipole.
+};
+
+/// The sum of m x about the centre of a cell.
+struct Dipole {
+  float x = 0, y = 0, z = 0;
 };
 
 /// Traceless quadrupole about the centre of the cell, sum of m (3 x_a x_b - x^2 delta_ab); zz = -(xx + yy).
@@ -77,6 +85,8 @@ struct NodeExtent {
   Box box;  ///< Tight.
   double mass = 0;
   double weight = 0;  ///< The sum of absolute charges.
+  Vector dipole;      ///< About the centre; 0 but for rounding if all charges have one sign.
+  float reach = 0;    ///< The largest of its bodies', if they have one.
   std::uint32_t first_body = 0;
   std::uint32_t body_count = 0;
   NodeMotion motion;  ///< Zero until `Tree::find_motions`.
@@ -87,7 +97,7 @@ struct NodeExtent {
 
 /// Consecutive bodies that share an interaction list.
 struct BodyGroup {
-  Box box;
+  Box box;  ///< Tight, or larger by the reach of targets.
   std::uint32_t first_body = 0;
   std::uint32_t body_count = 0;
 };
@@ -107,6 +117,8 @@ struct TreeView {
   std::span<const NodeMotion> motions;  ///< Of the nodes, in received trees; empty unless the sender has a velocity.
   /// For each of `TreeOptions::travels`, its values in the order of the sources.
   std::vector<const std::byte*> columns;
+  /// By node: the program's moments, else dipoles if charges have both signs. Empty if there are neither.
+  std::span<const std::byte> moments;
 };
 
 struct TreeOptions {
@@ -115,9 +127,14 @@ struct TreeOptions {
   double theta = 0.5;    ///< The opening angle; 0 sums directly.
   Order order = Order::quadrupole;
   ChargeSigns signs = ChargeSigns::one;
+  CellMoments moments;  ///< The program's own, which take the place of dipoles.
   /// Within this distance forces are direct and those inside a homogeneous sphere of this radius, and
   /// `WalkOptions::near` is called. 0: none.
   double near_radius = 0;
+  /// Each particle's own near radius: forces between pairs within it are direct, and `WalkOptions::near` is called.
+  /// Forces are those of all other pairs. None, or `near_radius` is 0.
+  std::optional<Field<float>> near_reach;
+  Search near_search = Search::scatter;  ///< Whose reach makes a pair near.
   /// The distance from which on nothing acts, measured to the centre of a cell. 0: none. Forces should approach zero
   /// there.
   double cutoff = 0;
@@ -126,8 +143,9 @@ struct TreeOptions {
   std::uint32_t leaf_bodies_max = 8;
   std::uint32_t group_bodies_max = 64;
   std::uint32_t batch_bodies_max = 1024;
-  std::vector<AnyField>
-      travels;  ///< The fields of sources, besides position and charge, that `WalkOptions::near` reads.
+  /// The fields of sources, besides position and charge, that `WalkOptions::near` or the kernel reads. The last one is
+  /// `near_reach`, if that exists.
+  std::vector<AnyField> travels;
   /// If set, the motions of nodes travel with them (`Tree::find_motions`).
   std::optional<Field<Vector>> velocity;
 };
@@ -138,6 +156,14 @@ struct Drift {
   double duration = 0;
 };
 
+/// The box of the bodies of a node, with all that is within their reach if targets search: cells near to it are opened.
+[[nodiscard]] Box target_box(const NodeExtent& extent, const TreeOptions& options);
+
+/// The bytes of one node in `TreeView::moments`.
+[[nodiscard]] inline std::size_t moment_bytes(const TreeOptions& options) {
+  return options.moments.bytes > 0 ? options.moments.bytes : options.signs == ChargeSigns::both ? sizeof(Dipole) : 0;
+}
+
 namespace detail {
 
 /// A subtree under construction, with node 0 as its root.
@@ -147,6 +173,7 @@ struct Branch {
   std::uint32_t last_body = 0;
   std::vector<Node> nodes;
   std::vector<NodeExtent> extents;
+  std::vector<std::byte> moments;
   std::vector<BodyGroup> groups;
   std::vector<Batch> batches;  ///< `first_group` counts from the branch's first.
 };
@@ -222,7 +249,10 @@ class Tree {
  private:
   [[nodiscard]] double charge_of(std::size_t place) const;
   [[nodiscard]] MortonKey key_of(std::size_t place) const;
-  void sum_node(std::size_t i);  ///< From its bodies or its children, with its opening distance.
+  void sum_node(std::size_t i);    ///< From its bodies or its children, with its opening distance and moments.
+  void set_boxes(Batch& batch);    ///< And those of its groups.
+  [[nodiscard]] std::span<const float> reaches() const;  ///< By body; empty if they have none.
+  [[nodiscard]] float reach_of(std::size_t first, std::size_t count) const;
 
   TreeOptions options_;
   std::uint32_t pieces_ = 1;
@@ -236,6 +266,7 @@ class Tree {
   std::vector<Source> sources_;
   std::vector<Node> nodes_;
   std::vector<NodeExtent> extents_;
+  std::vector<std::byte> moments_;
   std::vector<BodyGroup> groups_;
   std::vector<Batch> batches_;
   detail::CellNodes cell_nodes_;  ///< Of a tree over cells.

@@ -172,6 +172,7 @@ void Tree::assign(Particles& store, const TreeOptions& options, const CellSizes&
   sources_.resize(store.size());
   nodes_.clear();
   extents_.clear();
+  moments_.clear();
   groups_.clear();
   batches_.clear();
   cell_nodes_.top.clear();
@@ -184,6 +185,7 @@ void Tree::assign(Particles& store, const TreeOptions& options, const CellSizes&
   CellBuilder builder{sizes, options.leaf_bodies_max, {nodes_, extents_, cell_nodes_}};
   expect(builder.first_body(0, builder.count(0)) == store.size(), "cells divide all particles");
   builder.build(0, 0, 0, builder.count(0));
+  moments_.assign(nodes_.size() * moment_bytes(options), std::byte{});
   for (std::uint32_t cell = 0; cell < builder.count(0); ++cell) {
     batches_.push_back({{}, builder.part(0, cell), builder.part(0, cell + 1) - builder.part(0, cell)});
   }
@@ -209,8 +211,7 @@ void Tree::refresh_batch(std::uint32_t batch, const Drift& drift) {
     sum_node(i);
   }
   sum_node(nodes.root);
-  Batch& its = batches_[batch];
-  detail::set_boxes(sources_, std::span{groups_}.subspan(its.first_group, its.group_count), its);
+  set_boxes(batches_[batch]);
 }
 
 void Tree::refresh_top() {

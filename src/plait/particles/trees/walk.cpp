@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -27,7 +28,9 @@ struct WalkSpace::Buffers {
   CellList cells;
   CellList near_bodies;  ///< The bodies, in mixed precision.
   BodyList bodies;
-  std::vector<std::uint32_t> indices;    ///< Of the sources in `bodies`, if `WalkOptions::near` is set.
+  std::vector<std::uint32_t> indices;    ///< Of the bodies in the sources' tree, if the program may need them.
+  std::vector<float> reaches;            ///< Of the same bodies, if each has its own.
+  LineVector<std::byte> moments;         ///< The program's, by cell.
   std::vector<Particles::Index> places;  ///< Of the targets.
   std::vector<Box> target_boxes;         ///< By group of the batch; empty boxes have no targets.
   LineVector<double> x, y, z;
@@ -52,8 +55,13 @@ struct Job {
   detail::Bounds bounds;
   WalkLists* lists = nullptr;
   bool is_mixed = false;
-  double self_potential = 0;    ///< The correction for a body's own entry in the list, per charge.
-  std::uint32_t near_self = 0;  ///< How often a body is in its own list.
+  bool has_dipoles = false;
+  bool wants_indices = false;
+  std::size_t moment_bytes = 0;  ///< Of the program's moments.
+  bool uses_target_reach = false;
+  const float* reaches = nullptr;  ///< Of sources, if these make pairs near.
+  double self_potential = 0;       ///< The correction for a body's own entry in the list, per charge.
+  std::uint32_t near_self = 0;     ///< How often a body is in its own list.
 };
 
 /// Finds the cells that act as multipoles on the whole batch, the bodies that act directly on all of it, and the
@@ -193,6 +201,21 @@ void gather_cells(const Job& job, const Vector& origin, Lists& lists) {
       }
     }
   }
+  const std::byte* const moments = job.tree.moments.data();
+  if (job.has_dipoles) {
+    for (std::size_t i = begin; i < end; ++i) {
+      Dipole dipole;
+      std::memcpy(&dipole, moments + lists.cell_nodes[i - begin] * sizeof dipole, sizeof dipole);
+      to.px[i] = dipole.x;
+      to.py[i] = dipole.y;
+      to.pz[i] = dipole.z;
+    }
+  } else if (const std::size_t bytes = job.moment_bytes; bytes > 0) {
+    lists.moments.resize(end * bytes);
+    for (std::size_t i = begin; i < end; ++i) {
+      std::memcpy(lists.moments.data() + i * bytes, moments + lists.cell_nodes[i - begin] * bytes, bytes);
+    }
+  }
   lists.cell_count = end;
 }
 
@@ -226,8 +249,7 @@ void gather_near_bodies(const Job& job, const Vector& origin, std::size_t first_
   });
 }
 
-void gather_bodies(const TreeView& tree, std::size_t first_range, bool wants_indices, Lists& lists) {
-  const std::size_t begin = lists.body_count;
+void gather_bodies(const TreeView& tree, std::size_t first_range, Lists& lists) {
   BodyList& to = lists.bodies;
   gather_sources(tree, first_range, lists, to, [&](const Source& source, std::size_t i) {
     to.x[i] = source.position.x;
@@ -235,13 +257,21 @@ void gather_bodies(const TreeView& tree, std::size_t first_range, bool wants_ind
     to.z[i] = source.position.z;
     to.mass[i] = source.mass;
   });
-  if (wants_indices) {
-    lists.indices.resize(lists.body_count);
-    std::uint32_t* to_index = lists.indices.data() + begin;
-    for (std::size_t number = first_range; number < lists.range_count; ++number) {
-      const WalkLists::Range& range = lists.ranges[number];
-      std::iota(to_index, to_index + range.count, range.first);
-      to_index += range.count;
+}
+
+/// Appends the indices of the bodies from entry `begin` on, which were gathered.
+void gather_indices(const Job& job, std::size_t first_range, std::size_t begin, Lists& lists) {
+  lists.indices.resize(lists.body_count);
+  std::uint32_t* to = lists.indices.data() + begin;
+  for (std::size_t number = first_range; number < lists.range_count; ++number) {
+    const WalkLists::Range& range = lists.ranges[number];
+    std::iota(to, to + range.count, range.first);
+    to += range.count;
+  }
+  lists.reaches.resize((lists.body_count + list_padding - 1) / list_padding * list_padding);
+  if (job.reaches != nullptr) {
+    for (std::size_t i = begin; i < lists.body_count; ++i) {
+      lists.reaches[i] = job.reaches[lists.indices[i]];
     }
   }
 }
@@ -288,8 +318,11 @@ void load_targets(const Targets& targets, const BodyGroup& group, const Vector& 
 
 /// Passes the sources near target `i` to the program. Tests a block of the list at a time, as few are near.
 void find_near(const Job& job, std::size_t i, Lists& lists, WalkSpace& space) {
-  const double radius2 = job.kernel_options.contact2;
   const Particles::Index target = lists.places[i];
+  const TreeOptions& options = job.targets.tree.options();
+  const double radius = job.uses_target_reach
+                            ? static_cast<double>(std::as_const(job.targets.store)[*options.near_reach][target])
+                            : options.near_radius;
   lists.near_sources.clear();
   for (std::size_t begin = 0; begin < lists.body_count; begin += list_padding) {
     std::array<double, list_padding> r2;
@@ -302,7 +335,9 @@ void find_near(const Job& job, std::size_t i, Lists& lists, WalkSpace& space) {
     }
     std::uint32_t near = 0;
     for (std::size_t k = 0; k < list_padding; ++k) {
-      near |= static_cast<std::uint32_t>(r2[k] < radius2) << k;
+      const double limit =
+          job.reaches != nullptr ? std::max(radius, static_cast<double>(lists.reaches[begin + k])) : radius;
+      near |= static_cast<std::uint32_t>(r2[k] < limit * limit) << k;
     }
     for (; near != 0; near &= near - 1) {
       const std::size_t j = begin + static_cast<std::size_t>(std::countr_zero(near));
@@ -331,10 +366,10 @@ void act(const Job& job, Lists& lists, WalkSpace& space) {
   const CellSpan near_bodies = job.is_mixed ? lists.near_bodies.pad(lists.body_count) : CellSpan{};
   const CellSpan cells = lists.cells.pad(lists.cell_count);
   if (job.options.kernel) {
-    job.options.kernel({targets, bodies, near_bodies, cells, job.kernel_options});
-    if (job.options.near) {
-      std::ranges::fill(lists.near, job.near_self + 1);  // uncounted: test all
-    }
+    KernelWork work{targets, bodies, near_bodies, cells, job.kernel_options, {}, {}, job.tree.columns};
+    work.moments = std::span{lists.moments}.first(lists.cell_count * job.moment_bytes);
+    work.indices = std::span{lists.indices}.first(job.wants_indices ? lists.body_count : 0);
+    job.options.kernel(work);
   } else {
     const Kernels& kernels = *job.options.kernels;
     if (job.is_mixed) {
@@ -343,6 +378,12 @@ void act(const Job& job, Lists& lists, WalkSpace& space) {
       kernels.bodies(targets, bodies, job.kernel_options, lists.near.data());
     }
     (job.order == Order::quadrupole ? kernels.quadrupoles : kernels.monopoles)(targets, cells, job.kernel_options);
+    if (job.has_dipoles) {
+      kernels.dipoles(targets, cells, job.kernel_options);
+    }
+  }
+  if (job.options.near && (job.options.kernel || job.targets.tree.options().near_reach)) {
+    std::ranges::fill(lists.near, job.near_self + 1);  // uncounted: test all
   }
   Particles& store = job.targets.store;
   const auto accelerations = store[job.targets.acceleration];
@@ -381,7 +422,16 @@ Job job_of(const Sources& sources, const Targets& targets, const WalkOptions& op
     job.self_potential = core > 0 && !options.kernel ? 1 / core : 0;
     job.near_self = 1;
   }
-  job.is_mixed = options.precision == Precision::mixed && tree.near_radius == 0;
+  job.moment_bytes = options.kernel ? tree.moments.bytes : 0;
+  job.has_dipoles = tree.signs == ChargeSigns::both && tree.moments.bytes == 0 && !options.kernel;
+  job.wants_indices = options.near != nullptr || (options.kernel && !tree.travels.empty());
+  if (tree.near_reach) {
+    job.uses_target_reach = tree.near_search != Search::scatter;
+    if (tree.near_search != Search::gather && !sources.view.columns.empty()) {
+      job.reaches = reinterpret_cast<const float*>(sources.view.columns.back());
+    }
+  }
+  job.is_mixed = options.precision == Precision::mixed && tree.near_radius == 0 && !tree.near_reach;
   return job;
 }
 
@@ -435,11 +485,15 @@ void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& spa
   Lists& lists = *space.buffers;
   WalkSums& sums = space.sums;
   const auto gather = [&](const Vector& center, std::size_t first_range) {
+    const std::size_t first_body = lists.body_count;
     gather_cells(job, center, lists);
     if (job.is_mixed) {
       gather_near_bodies(job, center, first_range, lists);
     } else {
-      gather_bodies(job.tree, first_range, job.options.near != nullptr, lists);
+      gather_bodies(job.tree, first_range, lists);
+    }
+    if (job.wants_indices) {
+      gather_indices(job, first_range, first_body, lists);
     }
   };
   const std::span<const BodyGroup> groups = job.targets.tree.groups();

@@ -203,6 +203,45 @@ MeanError mean_error_in_single_precision(const Kernels& kernels) {
 }
 
 /// A tenth of the rounding of potentials; forces have the third power of the root.
+TEST_P(EveryKernel, adds_dipoles_as_two_opposite_charges_that_are_close) {
+  constexpr float apart = 1e-3F;
+  CellList charges;
+  charges.reserve(2 * cell_count);
+  for (std::size_t i = 0; i < cell_count; ++i) {
+    const auto px = static_cast<float>(random());
+    const auto py = static_cast<float>(random());
+    const auto pz = static_cast<float>(random());
+    cells_.px[i] = px;
+    cells_.py[i] = py;
+    cells_.pz[i] = pz;
+    for (const std::size_t side : {0, 1}) {
+      const float sign = side == 0 ? 0.5F : -0.5F;
+      const std::size_t j = 2 * i + side;
+      charges.x[j] = cells_.x[i] + sign * apart * px;
+      charges.y[j] = cells_.y[i] + sign * apart * py;
+      charges.z[j] = cells_.z[i] + sign * apart * pz;
+      charges.mass[j] = 2 * sign;
+    }
+  }
+  std::vector<Pull> pulls(target_count);
+  GetParam()->dipoles(targets(pulls), cells_.pad(cell_count), {});
+  for (std::size_t i = 0; i < target_count; ++i) {
+    Pull exact;
+    for (std::size_t j = 0; j < 2 * cell_count; ++j) {
+      const double dx = static_cast<double>(charges.x[j] - near_x_[i]);
+      const double dy = static_cast<double>(charges.y[j] - near_y_[i]);
+      const double dz = static_cast<double>(charges.z[j] - near_z_[i]);
+      const double r = std::sqrt(dx * dx + dy * dy + dz * dz);
+      const double m = static_cast<double>(charges.mass[j] / apart);
+      exact.x += m * dx / (r * r * r);
+      exact.y += m * dy / (r * r * r);
+      exact.z += m * dz / (r * r * r);
+      exact.potential -= m / r;
+    }
+    expect_near(pulls[i], exact, 5e-3);  // of positions in single precision that differ by 1e-3
+  }
+}
+
 TEST_P(EveryKernel, has_errors_of_one_sign_far_below_rounding_only) {
   const MeanError mean = mean_error_in_single_precision(*GetParam());
   EXPECT_LT(std::abs(mean.potential), 2e-8);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace plait::particles::detail {
@@ -20,6 +21,16 @@ struct MomentSum {
     xz += mass * 3 * d.x * d.z;
     yz += mass * 3 * d.y * d.z;
     trace += mass * d2;
+  }
+  /// The change of second moments with a dipole that is moved by `d`.
+  void add_dipole(const Vector& p, const Vector& d) {
+    const double pd = 2 * dot(p, d);
+    trace += pd;
+    xx += 6 * p.x * d.x - pd;
+    yy += 6 * p.y * d.y - pd;
+    xy += 3 * (p.x * d.y + p.y * d.x);
+    xz += 3 * (p.x * d.z + p.z * d.x);
+    yz += 3 * (p.y * d.z + p.z * d.y);
   }
   void add(const Node& node) {
     const Quadrupole& q = node.quadrupole;
@@ -56,8 +67,11 @@ void sum_bodies(std::span<const Source> sources, Node& node, NodeExtent& extent)
   }
   node.center = weight > 0 ? origin + (1 / weight) * weighted : 0.5 * (box.low + box.high);
   MomentSum sum;
+  extent.dipole = {};
   for (const Source& source : sources) {
-    sum.add_point(source.mass, source.position - node.center);
+    const Vector offset = source.position - node.center;
+    sum.add_point(source.mass, offset);
+    extent.dipole += source.mass * offset;
   }
   node.mass = static_cast<float>(mass);
   sum.write_to(node);
@@ -72,17 +86,23 @@ void sum_children(std::span<const Node> children, std::span<const NodeExtent> ex
   double weight = 0;
   Vector weighted;
   const Vector origin = children.front().center;
+  extent.reach = 0;
   for (std::size_t i = 0; i < children.size(); ++i) {
     box.include(extents[i].box);
+    extent.reach = std::max(extent.reach, extents[i].reach);
     mass += extents[i].mass;
     weight += extents[i].weight;
     weighted += extents[i].weight * (children[i].center - origin);
   }
   node.center = weight > 0 ? origin + (1 / weight) * weighted : 0.5 * (box.low + box.high);
   MomentSum sum;
+  extent.dipole = {};
   for (std::size_t i = 0; i < children.size(); ++i) {
+    const Vector offset = children[i].center - node.center;
     sum.add(children[i]);
-    sum.add_point(extents[i].mass, children[i].center - node.center);
+    sum.add_point(extents[i].mass, offset);
+    sum.add_dipole(extents[i].dipole, offset);
+    extent.dipole += extents[i].dipole + extents[i].mass * offset;
   }
   node.mass = static_cast<float>(mass);
   sum.write_to(node);
@@ -91,14 +111,31 @@ void sum_children(std::span<const Node> children, std::span<const NodeExtent> ex
   extent.weight = weight;
 }
 
-void set_boxes(std::span<const Source> sources, std::span<BodyGroup> groups, Batch& batch) {
-  batch.box = {};
-  for (BodyGroup& group : groups) {
-    group.box = {};
-    for (const Source& source : sources.subspan(group.first_body, group.body_count)) {
-      group.box.include(source.position);
+void sum_moment(const TreeOptions& options,
+                const Particles& store,
+                const NodesOf& part,
+                std::size_t i,
+                std::span<std::byte> moments) {
+  const std::size_t bytes = moment_bytes(options);
+  if (bytes == 0) {
+    return;
+  }
+  std::byte* const to = moments.data() + i * bytes;
+  const CellMoments& own = options.moments;
+  if (own.bytes == 0) {
+    const Vector& sum = part.extents[i].dipole;
+    const Dipole dipole{static_cast<float>(sum.x), static_cast<float>(sum.y), static_cast<float>(sum.z)};
+    std::memcpy(to, &dipole, sizeof dipole);
+    return;
+  }
+  const Node& node = part.nodes[i];
+  std::memcpy(to, own.none.data(), bytes);
+  for (std::uint32_t of = node.first; of < node.first + node.count(); ++of) {
+    if (node.kind() == NodeKind::cell) {
+      own.add_child(to, moments.data() + of * bytes, part.nodes[of].center - node.center);
+    } else if (options.sources.has(store[Particles::kind][of])) {
+      own.add_body(to, store, of, store.positions()[of] - node.center);
     }
-    batch.box.include(group.box);
   }
 }
 
@@ -110,7 +147,8 @@ void set_opening(const TreeOptions& options, const NodeExtent& extent, Node& nod
   const double edge_factor = options.order == Order::monopole ? 1.21 : 1.15;
   // The expansion does not converge inside the sphere that contains the bodies, whatever theta is.
   const double radius = std::sqrt(distance2_max(extent.box, node.center));
-  const double reach = radius + options.near_radius;
+  const bool scatters = options.near_reach && options.near_search != Search::gather;
+  const double reach = radius + (scatters ? static_cast<double>(extent.reach) : options.near_radius);
   const double opening = std::max(edge_factor * extent.box.edge_max() / options.theta, reach);
   node.opening2 = std::nextafter(static_cast<float>(opening * opening), infinity);
   node.radius = ShortFloat::at_least(std::nextafter(static_cast<float>(radius), infinity));

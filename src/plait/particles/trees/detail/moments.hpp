@@ -7,17 +7,28 @@
 
 namespace plait::particles::detail {
 
-/// Computes centre, mass and second moments of `node`, and box and charges of `extent`, from bodies. Expects: at
+/// Computes centre, mass and second moments of `node`, and box, charges and dipole of `extent`, from bodies. Expects: at
 /// least one.
 void sum_bodies(std::span<const Source> sources, Node& node, NodeExtent& extent);
 
 /// The same from child nodes.
 void sum_children(std::span<const Node> children, std::span<const NodeExtent> extents, Node& node, NodeExtent& extent);
 
-/// Computes the boxes of `batch` and of its groups.
-void set_boxes(std::span<const Source> sources, std::span<BodyGroup> groups, Batch& batch);
+/// The nodes of a tree or a subtree.
+struct NodesOf {
+  std::span<const Node> nodes;
+  std::span<const NodeExtent> extents;
+};
 
-/// Computes radius and opening distance of `node`, whose moments and `extent` are set.
+/// Computes the entry of node `i` in `moments` (`TreeView::moments`), from the bodies of a leaf or the entries of
+/// children. Does nothing if nodes have none. `store` is in the order of the tree.
+void sum_moment(const TreeOptions& options,
+                const Particles& store,
+                const NodesOf& part,
+                std::size_t i,
+                std::span<std::byte> moments);
+
+/// Computes radius and opening distance of `node`, whose moments and extent are set.
 void set_opening(const TreeOptions& options, const NodeExtent& extent, Node& node);
 
 }  // namespace plait::particles::detail

@@ -92,7 +92,8 @@ void bodies(const TargetSpan& targets, const BodySpan& list, const KernelOptions
 
 // ---- moments, and bodies in single precision ----
 
-/// With d from body to cell: a = (M / r^3 + 5/2 d.Q.d / r^7) d - Q.d / r^5, pot = -M / r - d.Q.d / (2 r^5).
+/// With d from body to cell: a = (M / r^3 + 5/2 d.Q.d / r^7) d - Q.d / r^5, pot = -M / r - d.Q.d / (2 r^5). Dipoles:
+/// a = p / r^3 - 3 p.d d / r^5, pot = p.d / r^3.
 template <What kind, Reach reach>
 struct Gravity {
   static constexpr What what = kind;
@@ -113,6 +114,16 @@ struct Gravity {
     const Vec<float> inverse =
         bounds.zero_beyond(what == What::near_bodies ? inverse_root_or_zero(r2) : inverse_root(r2), r2);
     const Vec<float> inverse2 = hn::Mul(inverse, inverse);
+    if constexpr (what == What::dipoles) {
+      const Vec<float> inverse3 = hn::Mul(inverse, inverse2);
+      const Vec<float> pd = hn::MulAdd(cells.px, dx, hn::MulAdd(cells.py, dy, hn::Mul(cells.pz, dz)));
+      const Vec<float> along = hn::Mul(hn::Mul(hn::Set(d, -3.0F), inverse2), hn::Mul(inverse3, pd));
+      sums.potential = hn::NegMulAdd(inverse3, pd, sums.potential);
+      sums.x = hn::MulAdd(along, dx, hn::MulAdd(inverse3, cells.px, sums.x));
+      sums.y = hn::MulAdd(along, dy, hn::MulAdd(inverse3, cells.py, sums.y));
+      sums.z = hn::MulAdd(along, dz, hn::MulAdd(inverse3, cells.pz, sums.z));
+      return;
+    }
     const Vec<float> mass_over_r = hn::Mul(cells.mass, inverse);
     Vec<float> radial = hn::Mul(mass_over_r, inverse2);
     sums.potential = hn::Add(sums.potential, mass_over_r);
@@ -155,7 +166,8 @@ const Kernels* kernels() {
                              &bodies,
                              &moments<What::near_bodies>,
                              &moments<What::monopoles>,
-                             &moments<What::quadrupoles>};
+                             &moments<What::quadrupoles>,
+                             &moments<What::dipoles>};
   return &named;
 }
 

@@ -41,7 +41,7 @@ BodySpan BodyList::pad(std::size_t count) {
 
 void CellList::reserve(std::size_t n) {
   if (padded(n) > x.size()) {
-    for (auto* values : {&x, &y, &z, &mass, &xx, &xy, &xz, &yy, &yz, &trace}) {
+    for (auto* values : {&x, &y, &z, &mass, &xx, &xy, &xz, &yy, &yz, &trace, &px, &py, &pz}) {
       values->resize(padded(n + n / 2));
     }
   }
@@ -52,7 +52,7 @@ CellSpan CellList::pad(std::size_t count) {
   for (auto* values : {&x, &y, &z}) {  // the position of a cell, which is neither at a target nor out of range
     fill(*values, count, end, count > 0 ? (*values)[count - 1] : 0);
   }
-  for (auto* values : {&mass, &xx, &xy, &xz, &yy, &yz, &trace}) {
+  for (auto* values : {&mass, &xx, &xy, &xz, &yy, &yz, &trace, &px, &py, &pz}) {
     fill(*values, count, end, 0);
   }
   return {x.data(),
@@ -65,7 +65,10 @@ CellSpan CellList::pad(std::size_t count) {
           yy.data(),
           yz.data(),
           trace.data(),
-          end};
+          end,
+          px.data(),
+          py.data(),
+          pz.data()};
 }
 
 Reach reach_of(const KernelOptions& options, const TargetSpan& targets) {

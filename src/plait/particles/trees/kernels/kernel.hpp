@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include <boost/align/aligned_allocator.hpp>
@@ -30,6 +31,7 @@ struct CellSpan {
   const float *x, *y, *z, *mass, *xx, *xy, *xz, *yy, *yz;
   const float* trace;
   std::size_t length;
+  const float *px, *py, *pz;  ///< Dipoles.
 };
 
 /// Bodies that act on a group, in double precision.
@@ -45,7 +47,7 @@ struct BodyList {
 /// Cells that act on a group as multipoles. Positions are relative to the group's origin. Single precision suffices, as
 /// an accepted cell is far compared with its size.
 struct CellList {
-  LineVector<float> x, y, z, mass, xx, xy, xz, yy, yz;
+  LineVector<float> x, y, z, mass, xx, xy, xz, yy, yz, px, py, pz;
   LineVector<float> trace;  ///< `Node::second_moment`: only for kernels of the program's own.
 
   void reserve(std::size_t n);
@@ -100,6 +102,8 @@ struct Kernels {
   void (*near_bodies)(const TargetSpan& targets, const CellSpan& list, const KernelOptions& options);
   void (*monopoles)(const TargetSpan& targets, const CellSpan& list, const KernelOptions& options);
   void (*quadrupoles)(const TargetSpan& targets, const CellSpan& list, const KernelOptions& options);
+  /// The dipoles alone, beside monopoles or quadrupoles.
+  void (*dipoles)(const TargetSpan& targets, const CellSpan& list, const KernelOptions& options);
 };
 
 /// The kernels that this processor can run, slowest first.
@@ -113,6 +117,21 @@ struct KernelWork {
   CellSpan near_bodies;       ///< In mixed precision; else empty.
   CellSpan cells;
   const KernelOptions& options;
+  std::span<const std::byte> moments;              ///< Of cells, without padding, if the program has moments.
+  std::span<const std::uint32_t> indices;          ///< Of bodies, without padding, if fields travel.
+  std::span<const std::byte* const> columns = {};  ///< The fields that travel, by index.
+
+  /// The program's moments of cells, without padding. Expects: the type of `make_moments`.
+  template <class Moment>
+  [[nodiscard]] std::span<const Moment> moments_as() const {
+    return {reinterpret_cast<const Moment*>(moments.data()), moments.size() / sizeof(Moment)};
+  }
+  /// The value of a body in the field with this number in `LongRangeOptions::travels`. Expects: the body is none of the
+  /// padding.
+  template <class T>
+  [[nodiscard]] const T& travelling(std::size_t number, std::size_t body) const {
+    return reinterpret_cast<const T*>(columns[number])[indices[body]];
+  }
 };
 /// Called by any worker, concurrently for different targets. A target is in its own list, at distance 0; padding has
 /// charge 0.
