@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plain MPI program for `plait bench predict --programs`, which knows nothing of plait: exchanges of five families
 // with computing. `FAMILY REPETITIONS`: rank 0 prints a line "FAMILY SECONDS" for each repetition, from barrier to
-// barrier.
+// barrier. It prints them all at the end: a line between two barriers would be computing in a recording, and take as
+// long as a repetition of the tree.
 //   pipeline   items pass from rank to rank; each rank receives, computes and sends one after the other
 //   halo       neighbours of a 2-D grid of tiles of uneven sizes; inner cells are computed during the exchange
 //   tree       arrays are added up along a binomial tree of messages
 //   transpose  blocks of 8 to 64 KiB from all to all, begun at once, and packed before
 //   workers    rank 0 gives small pieces of work to whichever rank asks
 // Computing is a count of steps, not a time: it takes longer when messages need the processor.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -195,14 +197,17 @@ int main(int argc, char** argv) {
   {
     const Computation work;
     const int repetitions = std::atoi(argv[2]);
+    std::vector<double> seconds;
+    seconds.reserve(static_cast<std::size_t>(std::max(repetitions, 0)));
     MPI_Barrier(MPI_COMM_WORLD);
     for (int repetition = 0; repetition < repetitions; ++repetition) {
       const bench::Stopwatch watch;
       family->second(work);
       MPI_Barrier(MPI_COMM_WORLD);
-      if (rank == 0) {
-        std::printf("%s %.9f\n", argv[1], watch.seconds());
-      }
+      seconds.push_back(watch.seconds());
+    }
+    for (std::size_t i = 0; rank == 0 && i < seconds.size(); ++i) {
+      std::printf("%s %.9f\n", argv[1], seconds[i]);
     }
   }
   MPI_Finalize();

@@ -62,7 +62,11 @@ def test_ranks_that_compute_half_as_fast_together_share_a_core() -> None:
     assert [one.cores_on_host for one in (apart, threads, shared)] == [4, 4, 2]
     platform = platform_of("crowded", shared, None, ranks_per_host=4)
     assert (platform["cores_per_host"], platform["core_slice_ns"]) == (2, 3e6)
-    assert "core_slice_ns" not in platform_of("apart", apart, None, ranks_per_host=4)
+    assert "slowdown_at_once" not in platform
+    platform = platform_of("threads", threads, None, ranks_per_host=4)
+    assert platform["slowdown_at_once"] == 1.4 and "core_slice_ns" not in platform
+    platform = platform_of("apart", apart, None, ranks_per_host=4)
+    assert not {"slowdown_at_once", "core_slice_ns"} & set(platform)
 
 
 def test_a_single_message_takes_as_long_as_was_measured() -> None:

@@ -179,6 +179,10 @@ def collective_layout(number: int, *, given: bool = True, got: bool = True) -> b
     return struct.pack("<BBHI", 29, given + 2 * got, 0, number).ljust(64, b"\0")
 
 
+def recorder_costs(call: int, inside: int, poll: int, message: int, request: int) -> bytes:
+    return struct.pack("<B7xqqqqq", 31, call, inside, poll, message, request).ljust(64, b"\0")
+
+
 def engine(workers: int, start: int, *, carries_calls: bool = False) -> bytes:
     return struct.pack("<BBBBIq", 14, 0, 0, int(carries_calls), workers, start).ljust(64, b"\0")
 

@@ -162,6 +162,54 @@ TEST(FromTrace, takes_tests_that_complete_nothing_for_looks_and_polling_for_wait
             "receive 1, compute 10000, poll, compute 70000, poll, wait 0");
 }
 
+TEST(FromTrace, takes_the_time_of_a_loop_that_works_and_polls_for_computing) {
+  RecordedRun run{2};
+  run.call(0, CallClass::begins_message, "MPI_Irecv", 100, 110);
+  run.message(0, MessageDirection::received, 1, 5, 50'000);
+  run.call(0, CallClass::completes, "MPI_Test", 200, 20'200).repeats = 199;
+  run.call(0, CallClass::begins_message, "MPI_Irecv", 20'210, 20'220);
+  run.call(0, CallClass::completes, "MPI_Test", 20'300, 40'300).repeats = 199;
+  run.call(0, CallClass::completes, "MPI_Test", 40'310, 50'000).count = 1;
+  run.call(0, CallClass::begins_or_ends, "MPI_Finalize", 50'100, 50'200);
+  run.call(1, CallClass::message, "MPI_Send", 100, 270);
+  run.message(1, MessageDirection::sent, 0, 5, 270);
+  EXPECT_EQ(
+      text_of(run.schedule().ranks[0].streams.at(0)),
+      "receive 1, compute 90, poll, compute 20010, compute 80, poll, compute 20010, poll, compute 9790, poll, wait 0");
+  run.run().ranks[0].recorder_costs.push_back({.poll = nanoseconds{60}});
+  EXPECT_EQ(
+      text_of(run.schedule().ranks[0].streams.at(0)),
+      "receive 1, compute 90, poll, compute 8010, compute 80, poll, compute 8010, poll, compute 9790, poll, wait 0");
+}
+
+TEST(FromTrace, leaves_the_recorders_own_work_out_of_computing) {
+  RecordedRun run{2};
+  run.call(0, CallClass::begins_message, "MPI_Irecv", 1000, 1100);
+  run.message(0, MessageDirection::received, 1, 5, 3000);
+  run.call(0, CallClass::completes, "MPI_Wait", 2000, 3000);
+  run.call(0, CallClass::message, "MPI_Send", 4000, 4500);
+  run.message(0, MessageDirection::sent, 1, 6, 4500);
+  run.call(0, CallClass::completes, "MPI_Wait", 4600, 4700);
+  run.call(0, CallClass::begins_or_ends, "MPI_Finalize", 9000, 9100);
+  run.call(1, CallClass::message, "MPI_Send", 1000, 1100);
+  run.message(1, MessageDirection::sent, 0, 5, 1100);
+  run.call(1, CallClass::message, "MPI_Recv", 1200, 4500);
+  run.message(1, MessageDirection::received, 0, 6, 4500);
+  EXPECT_EQ(text_of(run.schedule().ranks[0].streams.at(0)),
+            "receive 1, compute 900, wait 0, compute 1000, send 1, wait 4, compute 100, poll, compute 4300, poll");
+  run.run().ranks[0].recorder_costs.push_back({.call = nanoseconds{80},
+                                               .inside = nanoseconds{20},
+                                               .poll = nanoseconds{50},
+                                               .message = nanoseconds{70},
+                                               .request = nanoseconds{90}});
+  const Schedule schedule = run.schedule();
+  // After each call 60, after a request's begin and end 45, after a blocking message 70: never more than there is.
+  EXPECT_EQ(text_of(schedule.ranks[0].streams.at(0)),
+            "receive 1, compute 795, wait 0, compute 895, send 1, wait 4, poll, compute 4240, poll");
+  ASSERT_EQ(schedule.notices.size(), 1U);
+  EXPECT_EQ(schedule.notices[0], "3.2 % of the recorded time are the recorder's own work: left out of computing");
+}
+
 TEST(FromTrace, leaves_out_what_has_one_side_only_and_says_which_message) {
   RecordedRun run{2};
   run.run().ranks[0].names[static_cast<std::size_t>(trace::Role::call_site)][trace::NameId{7}] = "ring+0x1234";

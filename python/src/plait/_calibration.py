@@ -16,6 +16,8 @@ from plait._fit import Costs, to_platform
 
 #: Two ranks on one core take twice the time; two on the threads of one core less than this.
 _SLOWDOWN_OF_SHARED = 1.8
+#: Less is what cores of their own lose to interrupts and to the clock frequency.
+_SLOWDOWN_REPORTED = 1.1
 #: What a file must have, for each size.
 _SERIES = (
     "one way, written before",
@@ -240,6 +242,8 @@ def platform_of(
     if fullest.cores_on_host < fullest.ranks_on_host:
         platform["cores_per_host"] = fullest.cores_on_host
         platform["core_slice_ns"] = float(f"{fullest.core_slice_ns:.3g}")
+    elif fullest.ranks_on_host > 1 and fullest.slowdown >= _SLOWDOWN_REPORTED:
+        platform["slowdown_at_once"] = float(f"{fullest.slowdown:.3g}")
     rate = copy_bytes_per_s(within or between)
     if rate is not None:
         platform["copy_bytes_per_s"] = float(f"{rate:.3g}")

@@ -38,6 +38,7 @@ def test_a_recorded_run_is_the_same_when_read_back(tmp_path: Path) -> None:
         + w.communicator(9, [1, 0])
         + w.shares(2, [3, 4])
         + w.collective_layout(2, got=False)
+        + w.recorder_costs(80, 20, 50, 40, 90)
         + w.call(1, 0, 10, 12, number=1, site=0, peer=1, given=8, communicator=9)
         + w.call(2, 1, 20, 42, communicator=w.NOTHING)
         + w.message(0, 1, 1, 8, (10, 11, 30, 40), protocol=3, flags=1, communicator=9)
@@ -59,6 +60,7 @@ def test_a_recorded_run_is_the_same_when_read_back(tmp_path: Path) -> None:
     again = read_run(tmp_path / "copy")
     assert again.calls.height == 2 and again.shares.height == 2 and again.communicators.height == 2
     assert again.collective_layouts.rows() == [(0, 2, True, False)]
+    assert again.recorder_costs.rows() == [(0, 80, 20, 50, 40, 90)]
     # The copy's clocks are compared, so it has no notice about them.
     assert len(run.notices) == len(again.notices) + 1
     assert_same(Run(**{**run.__dict__, "notices": again.notices}), again)

@@ -18,6 +18,7 @@
 #include "plait/base/error.hpp"
 #include "plait/base/topology.hpp"
 #include "plait/record/call.hpp"
+#include "plait/record/own_cost.hpp"
 #include "plait/trace/clock_alignment.hpp"
 #include "plait/trace/run_folder.hpp"
 
@@ -269,6 +270,9 @@ void Session::start() {
     // A forked child must not write into the parent's file.
     ::pthread_atfork(nullptr, nullptr, [] { active.store(nullptr, std::memory_order_relaxed); });
     ::pthread_setspecific(thread_key, thread_state.thread);
+    if (session->records_calls && !trace::ProfileOptions::from_environment()) {
+      session->record_own_cost();
+    }
     session->start_counters();
     active.store(session, std::memory_order_release);  // with acquire in recording()
     session->start_samples();
@@ -373,6 +377,16 @@ void Session::start_counters() noexcept {
       std::fprintf(stderr, "plait: nothing is counted: %s\n", trouble.what());
     }
   }
+}
+
+void Session::record_own_cost() noexcept {
+  const auto scratch = run_.folder / fmt::format("cost-{:04}", communicators.run_rank());
+  try {
+    thread().recorder.recorder_costs(measure_own_cost(*this, scratch));
+  } catch (const std::exception& trouble) {
+    std::fprintf(stderr, "plait: what recording takes is not measured: %s\n", trouble.what());
+  }
+  numbers_.store(1, std::memory_order_relaxed);  // no thread of the program is recorded yet
 }
 
 void Session::stop_progress() noexcept {

@@ -144,6 +144,7 @@ class Session {
   Session(std::filesystem::path folder, Mpi found, std::uint32_t rank, std::uint32_t rank_count);
 
   void start_counters() noexcept;
+  void record_own_cost() noexcept;
   void start_samples();
   void compare_clocks();
   void stop_progress() noexcept;

@@ -395,6 +395,18 @@ struct TaskOrderEvent {
   std::span<const std::uint64_t> earlier;
 };
 
+/// What the recorder of MPI calls (`plait record`) takes of the rank's processor, measured when the recording
+/// starts: means of some thousand calls that it makes itself. `plait predict` and `plait replay` leave it out of
+/// computing. Tables of calls contain it.
+struct RecorderCostsEvent {
+  nanoseconds call{};    ///< For each record of a call, in all.
+  nanoseconds inside{};  ///< The part of it that is between the call's recorded start and end.
+  /// For each test or probe that found nothing and has no record of its own, in all.
+  nanoseconds poll{};
+  nanoseconds message{};  ///< Further, for each message of a blocking call.
+  nanoseconds request{};  ///< Further, for each message with a request.
+};
+
 /// An event as read, with the thread that recorded it.
 template <class Event>
 struct Recorded {
@@ -421,6 +433,7 @@ struct RankEvents {
   std::vector<Recorded<ProfileStateEvent>> profile_states;
   std::vector<Recorded<EngineSumEvent>> engine_sums;
   std::vector<CollectiveLayoutEvent> collective_layouts;
+  std::vector<RecorderCostsEvent> recorder_costs;
 
   void add(std::uint32_t thread, const TaskEvent& event) { tasks.push_back({thread, event}); }
   void add(std::uint32_t thread, const MessageEvent& event) { messages.push_back({thread, event}); }
@@ -439,6 +452,7 @@ struct RankEvents {
   void add(std::uint32_t thread, const ProfileStateEvent& event) { profile_states.push_back({thread, event}); }
   void add(std::uint32_t thread, const EngineSumEvent& event) { engine_sums.push_back({thread, event}); }
   void add(std::uint32_t /*thread*/, const CollectiveLayoutEvent& event) { collective_layouts.push_back(event); }
+  void add(std::uint32_t /*thread*/, const RecorderCostsEvent& event) { recorder_costs.push_back(event); }
 };
 
 }  // namespace plait::trace

@@ -36,5 +36,18 @@ TEST(Unmeasured, are_messages_within_a_host_of_a_platform_that_has_no_costs_of_t
   EXPECT_TRUE(unmeasured(one_message(8), platform).empty());
 }
 
+TEST(Unmeasured, is_what_ranks_share_that_compute_more_slowly_at_once) {
+  Platform platform = testing::simple_platform();
+  platform.has_within_host = true;
+  platform.slowdown_at_once = 1.4;
+  EXPECT_TRUE(unmeasured(one_message(8), platform).empty()) << "one rank a host";
+  platform.ranks_per_host = 2;
+  const auto sentences = unmeasured(one_message(8), platform);
+  ASSERT_EQ(sentences.size(), 1U);
+  EXPECT_NE(sentences[0].find("1.40 times as long"), std::string::npos) << sentences[0];
+  platform.core_slice_ns = 1e6;
+  EXPECT_TRUE(unmeasured(one_message(8), platform).empty()) << "they share cores, which is modelled";
+}
+
 }  // namespace
 }  // namespace plait::replay::unmeasured_test

@@ -115,6 +115,11 @@ class Recording:
         return self._table("collective_layouts")
 
     @property
+    def recorder_costs(self) -> pl.DataFrame:
+        """A row for each rank: what recording takes of its processor, by call and message."""
+        return self._table("recorder_costs")
+
+    @property
     def spans(self) -> pl.DataFrame:
         """A row for each time in a region (`trace::Region`) or step that the program named."""
         return self._table("spans")

@@ -2,6 +2,8 @@
 #include "plait/replay/detail/from_calls.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +16,7 @@
 #include "plait/replay/detail/collective_calls.hpp"
 #include "plait/replay/detail/matched_messages.hpp"
 #include "plait/replay/detail/places.hpp"
+#include "plait/replay/detail/polling.hpp"
 #include "plait/replay/detail/stream_builder.hpp"
 
 namespace plait::replay::detail {
@@ -22,8 +25,8 @@ namespace {
 using trace::CallClass;
 using trace::CallEvent;
 
-/// A program that tests or probes again within this time is waiting; the time between is not computing.
-constexpr nanoseconds polling_gap_max{2000};
+/// The part of the recorded time from which on a notice has what the recorder took.
+constexpr double reported_recording = 0.01;
 
 bool begins_messages(CallClass what) {
   return what == CallClass::begins_message || what == CallClass::message;
@@ -54,6 +57,16 @@ struct CallPlace {
   std::size_t call = 0;
 };
 
+/// Leaves what a loop that works has found to the next wait: it would have gone on without.
+void defer(bool is_work, std::vector<std::uint32_t>& found, std::vector<std::uint32_t>& deferred) {
+  if (is_work || !found.empty()) {
+    std::vector<std::uint32_t>& from = is_work ? found : deferred;
+    std::vector<std::uint32_t>& to = is_work ? deferred : found;
+    to.insert(to.end(), from.begin(), from.end());
+    from.clear();
+  }
+}
+
 struct Totals {
   std::size_t one_sided = 0;
   std::uint64_t one_sided_bytes = 0;
@@ -63,6 +76,39 @@ struct Totals {
   std::size_t without_call = 0;
   std::size_t of_other_threads = 0;
   std::size_t overlapping = 0;
+  nanoseconds recording{};  ///< Time of the recorder that is left out, of all threads.
+  nanoseconds recorded{};   ///< Time of all threads.
+};
+
+/// The time of a thread outside the library, which becomes computing: without that of the recorder.
+class OutsideTime {
+ public:
+  OutsideTime(StreamBuilder& builder, nanoseconds beginning, std::uint32_t step)
+      : builder_{builder}, since_{beginning}, step_{step} {}
+
+  /// A call has ended, or its time counts from its start on. Times never decrease.
+  void begin(nanoseconds time) { since_ = std::max(since_, time); }
+  /// What recording has taken since `begin`, or takes before `end`.
+  void leave_out(nanoseconds time) { recording_ += time; }
+  /// A call starts: adds the computing until now.
+  void end(nanoseconds time) {
+    const nanoseconds all = std::max(nanoseconds{}, time - since_);
+    const nanoseconds recording = std::min(all, std::exchange(recording_, {}));
+    left_out_ += recording;
+    builder_.compute(since_, all - recording, step_);
+  }
+  /// A call starts, and the time until now is not computing.
+  void forget() { recording_ = {}; }
+
+  [[nodiscard]] nanoseconds since() const noexcept { return since_; }
+  [[nodiscard]] nanoseconds left_out() const noexcept { return left_out_; }
+
+ private:
+  StreamBuilder& builder_;
+  nanoseconds since_;
+  nanoseconds recording_{};
+  nanoseconds left_out_{};
+  std::uint32_t step_;
 };
 
 /// Turns the calls of one rank into its streams.
@@ -73,7 +119,11 @@ class RankReader {
              std::uint32_t step,
              const std::vector<std::optional<std::uint64_t>>& bytes,
              const std::vector<Collective>& kinds)
-      : trace_{trace}, clock_{clock}, step_{step}, bytes_{bytes}, kinds_{kinds} {}
+      : trace_{trace}, clock_{clock}, step_{step}, bytes_{bytes}, kinds_{kinds} {
+    if (!trace.recorder_costs.empty()) {
+      costs_ = trace.recorder_costs.front();
+    }
+  }
 
   [[nodiscard]] RankSchedule read(const TimeRange& range, nanoseconds beginning, Totals& totals) {
     sort_calls(range);
@@ -201,68 +251,114 @@ class RankReader {
   void read_thread(const Thread& thread, Stream& stream, nanoseconds beginning, Totals& totals) {
     StreamBuilder builder{stream};
     std::map<std::size_t, std::uint32_t> operations;  // by item
-    nanoseconds free = beginning;                     // since then the thread is outside the library
+    OutsideTime outside{builder, beginning, step_};
+    const std::vector<bool> is_work = tests_of_work(events_of(thread));
     bool found_nothing = false;
     auto begun = thread.begun.begin();
     auto ended = thread.ended.begin();
     std::vector<std::uint32_t> to_wait_for;
+    std::vector<std::uint32_t> found_at_work;
     for (std::size_t i = 0; i < thread.calls.size(); ++i) {
       const std::size_t index = thread.calls[i];
       const CallEvent& event = call(index);
       const nanoseconds start = at(event.start);
       const nanoseconds end = at(event.end);
-      if (event.what == CallClass::begins_or_ends && !stream.operations.empty()) {
-        builder.compute(free, start - free, step_);
-        builder.poll(start, step_);
-        free = end;
-        continue;
-      }
-      totals.overlapping += start < free && i > 0 ? 1 : 0;
-      const bool is_polling = found_nothing && event.what == CallClass::completes && start - free <= polling_gap_max;
+      totals.overlapping += start < outside.since() && i > 0 && event.what != CallClass::begins_or_ends ? 1 : 0;
       if (event.what == CallClass::begins_or_ends) {
-        free = std::max(free, end);
+        if (!stream.operations.empty()) {
+          outside.end(start);
+          builder.poll(start, step_);
+        }
+        outside.begin(end);
         continue;
       }
-      if (!is_polling) {
-        builder.compute(free, start - free, step_);
+      const bool is_polling = found_nothing && event.what == CallClass::completes && !is_work[i] &&
+                              start - outside.since() <= polling_gap_max;
+      if (is_polling) {
+        outside.forget();
+      } else {
+        outside.end(start);
       }
       to_wait_for.clear();
       for (; begun != thread.begun.end() && begun->call == i; ++begun) {
-        const trace::MessageEvent& message = trace_.messages[begun->item].event;
-        operations[begun->item] =
-            builder.begin(operation_of(message, bytes_[begun->item].value_or(0), step_, at(message.posted)));
+        outside.leave_out(event.what == CallClass::message ? costs_.message : costs_.request / 2);
+        operations[begun->item] = builder.begin(message(begun->item));
       }
-      if (kinds_[index] != Collective::none) {
-        const std::uint32_t number = builder.begin(collective(index, stream));
-        if (event.what == CallClass::begins_collective) {
-          operations[trace_.messages.size() + index] = number;
-        } else {
-          to_wait_for.push_back(number);
-        }
-      }
+      begin_collective(index, stream, builder, operations, to_wait_for);
       for (; ended != thread.ended.end() && ended->call == i; ++ended) {
+        outside.leave_out(event.what == CallClass::message ? nanoseconds{} : costs_.request / 2);
         if (const auto found = operations.find(ended->item); found != operations.end()) {
           to_wait_for.push_back(found->second);
           operations.erase(found);
         }
       }
-      found_nothing = event.what == CallClass::completes && to_wait_for.empty();
+      found_nothing = event.what == CallClass::completes && to_wait_for.empty() && !is_work[i];
+      defer(is_work[i], to_wait_for, found_at_work);
       if (!to_wait_for.empty()) {
         builder.wait(to_wait_for, start, end - start, step_);
       } else if (!(is_polling && !stream.operations.empty() && stream.operations.back().action == Action::poll) &&
                  event.what != CallClass::begins_message && event.what != CallClass::begins_collective) {
         builder.poll(start, step_);
       }
-      const bool is_own_time =
-          (event.what == CallClass::file || event.what == CallClass::sets_up || event.what == CallClass::other) &&
-          kinds_[index] == Collective::none;
-      free = is_own_time ? std::max(free, start) : std::max(free, end);
-      if (event.what == CallClass::one_sided && kinds_[index] == Collective::none) {
-        ++totals.one_sided;
-        totals.one_sided_bytes += event.bytes_given + event.bytes_got;
-      }
+      outside.leave_out(recording_of(event, is_work[i]));
+      outside.begin(is_work[i] || is_own_time(index) ? start : end);
+      count_one_sided(index, totals);
     }
-    builder.wait_for_the_rest(free, step_);
+    builder.wait_for_the_rest(outside.since(), step_);
+    totals.recording += outside.left_out();
+    totals.recorded += outside.since() - beginning;
+  }
+
+  [[nodiscard]] std::vector<const CallEvent*> events_of(const Thread& thread) const {
+    std::vector<const CallEvent*> events;
+    events.reserve(thread.calls.size());
+    std::ranges::transform(thread.calls, std::back_inserter(events), [&](std::size_t i) { return &call(i); });
+    return events;
+  }
+
+  /// Starts the collective that a call is, if it is one. If the call waits for it, adds it to `to_wait_for`.
+  void begin_collective(std::size_t index,
+                        Stream& stream,
+                        StreamBuilder& builder,
+                        std::map<std::size_t, std::uint32_t>& operations,
+                        std::vector<std::uint32_t>& to_wait_for) const {
+    if (kinds_[index] == Collective::none) {
+      return;
+    }
+    const std::uint32_t number = builder.begin(collective(index, stream));
+    if (call(index).what == CallClass::begins_collective) {
+      operations[trace_.messages.size() + index] = number;
+    } else {
+      to_wait_for.push_back(number);
+    }
+  }
+
+  /// What recording takes of the time that counts as computing: with that of the call itself, or without.
+  [[nodiscard]] nanoseconds recording_of(const CallEvent& event, bool has_own_time) const {
+    if (has_own_time && is_poll(event)) {
+      return poll_count(event) * costs_.poll;
+    }
+    return has_own_time ? costs_.call : costs_.call - costs_.inside;
+  }
+
+  /// Whether the time in a call is the program's as computing is.
+  [[nodiscard]] bool is_own_time(std::size_t index) const {
+    const CallClass what = call(index).what;
+    return (what == CallClass::file || what == CallClass::sets_up || what == CallClass::other) &&
+           kinds_[index] == Collective::none;
+  }
+
+  void count_one_sided(std::size_t index, Totals& totals) const {
+    const CallEvent& event = call(index);
+    if (event.what == CallClass::one_sided && kinds_[index] == Collective::none) {
+      ++totals.one_sided;
+      totals.one_sided_bytes += event.bytes_given + event.bytes_got;
+    }
+  }
+
+  [[nodiscard]] Operation message(std::size_t item) const {
+    const trace::MessageEvent& event = trace_.messages[item].event;
+    return operation_of(event, bytes_[item].value_or(0), step_, at(event.posted));
   }
 
   [[nodiscard]] Operation collective(std::size_t index, Stream& stream) const {
@@ -293,6 +389,7 @@ class RankReader {
   const trace::RankTrace& trace_;
   const trace::ClockLine& clock_;
   std::uint32_t step_;
+  trace::RecorderCostsEvent costs_;  ///< 0 in runs of older versions.
   const std::vector<std::optional<std::uint64_t>>& bytes_;
   const std::vector<Collective>& kinds_;
   std::vector<Thread> threads_;
@@ -318,6 +415,10 @@ nanoseconds beginning_of(const trace::RunTrace& run, std::span<const TimeRange> 
   return beginning.value_or(nanoseconds{});
 }
 
+double part_of(nanoseconds part, nanoseconds whole) {
+  return whole > nanoseconds{} ? static_cast<double>(part.count()) / static_cast<double>(whole.count()) : 0;
+}
+
 void report(const Totals& totals, std::vector<std::string>& notices) {
   const auto add = [&](std::size_t count, std::string_view what) {
     if (count > 0) {
@@ -340,6 +441,11 @@ void report(const Totals& totals, std::vector<std::string>& notices) {
   add(totals.overlapping,
       "calls begin before the previous call of their thread ends: the clock ran backwards, and computing times there "
       "are unknown");
+  const double recording = part_of(totals.recording, totals.recorded);
+  if (recording >= reported_recording) {
+    notices.push_back(fmt::format("{:.1f} % of the recorded time are the recorder's own work: left out of computing",
+                                  100 * recording));
+  }
 }
 
 }  // namespace

@@ -245,6 +245,10 @@ Platform platform_of(const json& object, const std::string& where) {
   platform.ranks_per_host = section.count_or("ranks_per_host", 1, 1);
   platform.cores_per_host = section.count_or("cores_per_host", 1, 1);
   platform.core_slice_ns = section.number("core_slice_ns", 0);
+  platform.slowdown_at_once = section.number("slowdown_at_once", 1);
+  if (platform.slowdown_at_once < 1) {
+    section.fail("\"slowdown_at_once\" must be 1 or more");
+  }
   platform.copy_bytes_per_s = section.has("copy_bytes_per_s") ? section.positive("copy_bytes_per_s") : 1e10;
   platform.progress = section.choice("progress", progress_names, ProgressModel::calls);
   platform.progress_every_ns = section.number("progress_every_ns", 0);

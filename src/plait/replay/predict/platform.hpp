@@ -106,6 +106,9 @@ struct Platform {
   /// If a host has more ranks than cores: how long a computation has its core before another rank that needs it gets
   /// it. 0: ranks do not share cores.
   double core_slice_ns = 0;
+  /// How much longer the ranks of a host compute when all do at once, each on a core or a thread of one: 1 or more. Not
+  /// applied: what they share is not known.
+  double slowdown_at_once = 1;
   /// Of memory: the rate at which unexpected messages are copied again, and at which collectives combine.
   double copy_bytes_per_s = 1e10;
   /// For each element that MPI's matching searches, half of a queue in the mean: of unexpected messages when a receive

@@ -68,6 +68,12 @@ std::vector<std::string> unmeasured(const Schedule& schedule, const Platform& pl
   }
   report("between hosts", between, measured_between, sentences);
   report("within a host", within, measured_within, sentences);
+  if (platform.slowdown_at_once > 1 && platform.ranks_per_host > 1 && !platform.shares_cores()) {
+    sentences.push_back(fmt::format(
+        "ranks of a host compute {:.2f} times as long when all do at once: they share the threads of cores, "
+        "or memory; computing times are those of the recording, which contain it only on as many ranks",
+        platform.slowdown_at_once));
+  }
   return sentences;
 }
 

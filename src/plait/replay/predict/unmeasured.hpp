@@ -9,8 +9,9 @@
 
 namespace plait::replay {
 
-/// Sentences about messages for which a platform has no data: of ranks of one host without "within_host", and longer
-/// than the longest that was measured. Empty if there are none. Messages of collectives do not count.
+/// Sentences about what a platform has no data for: messages of ranks of one host without "within_host", messages
+/// longer than the longest that was measured, and what ranks share that compute more slowly at once. Empty if there are
+/// none. Messages of collectives do not count.
 [[nodiscard]] std::vector<std::string> unmeasured(const Schedule& schedule, const Platform& platform);
 
 }  // namespace plait::replay

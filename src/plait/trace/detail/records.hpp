@@ -44,7 +44,8 @@ using Records = RecordList<RecordOf<ChunkRecord, Kind::chunk>,
                            RecordOf<GraphClaimsEvent, Kind::graph_claims>,
                            RecordOf<EngineSumEvent, Kind::engine_sum>,
                            RecordOf<CollectiveLayoutEvent, Kind::collective_layout>,
-                           RecordOf<TaskOrderEvent, Kind::task_order>>;
+                           RecordOf<TaskOrderEvent, Kind::task_order>,
+                           RecordOf<RecorderCostsEvent, Kind::recorder_costs>>;
 
 /// The kind of the record that an event becomes.
 template <class Event, class... All>
@@ -391,6 +392,16 @@ void describe(Record& record, TaskOrderEvent& event) {
   record.count(2, static_cast<std::uint16_t>(event.earlier.size()));
   record.value(8, event.id);
   record.list(32, event.earlier);
+}
+
+template <class Record>
+void describe(Record& record, RecorderCostsEvent& event) {
+  record.begin("recorder costs");
+  record.duration(8, event.call, "with a negative call");
+  record.duration(16, event.inside, "with a negative inside");
+  record.duration(24, event.poll, "with a negative poll");
+  record.duration(32, event.message, "with a negative message");
+  record.duration(40, event.request, "with a negative request");
 }
 
 }  // namespace plait::trace::detail
