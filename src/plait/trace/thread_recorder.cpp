@@ -38,5 +38,6 @@ template void ThreadRecorder::write(const GraphClaimsEvent&) noexcept;
 template void ThreadRecorder::write(const EngineSumEvent&) noexcept;
 template void ThreadRecorder::write(const CollectiveLayoutEvent&) noexcept;
 template void ThreadRecorder::write(const TaskOrderEvent&) noexcept;
+template void ThreadRecorder::write(const BackgroundTimeEvent&) noexcept;
 
 }  // namespace plait::trace
