@@ -24,5 +24,16 @@ TEST(ManualClock, stands_still_until_it_is_advanced) {
   EXPECT_EQ(clock.now(), nanoseconds{5});
 }
 
+TEST(ThreadProcessorTime, grows_by_no_more_than_the_time_that_passes) {
+  const SteadyClock clock;
+  const nanoseconds before = clock.now();
+  const nanoseconds had = thread_processor_time();
+  nanoseconds grown{};
+  while (grown < std::chrono::microseconds{500}) {
+    grown = thread_processor_time() - had;
+  }
+  EXPECT_LE(grown, clock.now() - before);
+}
+
 }  // namespace
 }  // namespace plait::clock_test

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "plait/testing/run_program.hpp"
 #include "plait/testing/temporary_folder.hpp"
 #include "plait/trace/reader.hpp"
+#include "plait/trace/remote_task.hpp"
 
 namespace plait::runtime_test {
 namespace {
@@ -157,6 +159,31 @@ TEST(Runtime, leaves_what_elements_came_after) {
   EXPECT_EQ(rank.task_orders[0].earlier, std::vector<std::uint64_t>{rank.tasks[2].event.id});
   EXPECT_GE(rank.task_orders[0].time, again.start);
   EXPECT_LE(rank.task_orders[0].time, again.end);
+}
+
+TEST(Runtime, leaves_which_task_of_another_rank_an_element_came_after) {
+  const test::TemporaryFolder folder;
+  plait::test::run_program({.ranks = 2}, {.trace_folder = folder.path() / "run"}, [](Runtime& runtime) {
+    data::Collection<Neighbour> line{
+        runtime, data::Shape{2}, [](data::ElementId id, data::Index) { return Neighbour{id.value()}; }};
+    // The second step of element 1 needs what element 0 sends in its first.
+    line.iterate(
+        2,
+        [](const Neighbour& element, std::uint64_t step) { return element.taken > 0 && step == 1 ? 1U : 0U; },
+        [](Neighbour& element, data::ElementContext& context, std::uint64_t step) {
+          if (element.taken == 0 && step == 0) {
+            context.send_step<&Neighbour::take>(data::ElementId{1}, 1, std::uint64_t{1});
+          }
+        });
+  });
+  const trace::RunTrace run = trace::read_run(folder.path() / "run").value();
+  std::vector<std::uint64_t> elsewhere;
+  for (const trace::TaskOrder& order : run.ranks[1].task_orders) {
+    std::ranges::copy_if(order.earlier, std::back_inserter(elsewhere), [](std::uint64_t entry) {
+      return trace::listed_task(entry).elsewhere.has_value();
+    });
+  }
+  EXPECT_EQ(elsewhere, std::vector<std::uint64_t>{trace::remote_task(Rank{0}, run.ranks[0].tasks[0].event.id)});
 }
 
 TEST(Runtime, leaves_its_graphs_in_the_trace_once_and_again_after_a_change) {

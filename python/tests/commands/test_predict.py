@@ -55,6 +55,30 @@ def test_a_kind_that_never_ran_is_refused(run_of_tasks: Path, capfd: pytest.Capt
     assert "no tasks of kind 'fly'" in capfd.readouterr().err
 
 
+def test_kinds_that_only_exchange_are_left_out(
+    run_of_tasks: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    gains = task_gains(run_of_tasks)
+    assert gains is not None
+    kind = next(what.strip("`") for what, _ in gains.gains if what.startswith("`"))
+    results = tmp_path / "results.json"
+    assert predict("", ["--without", kind, "--json", str(results)], run_of_tasks) == 0
+    _, predicted, without = json.loads(results.read_text())["lines"]
+    assert without["name"] == f"without {kind}"
+    assert without["total_ns"] < predicted["total_ns"]
+    assert predict("", ["--without", "fly"], run_of_tasks) != 0
+    assert "no tasks of kind 'fly'" in capfd.readouterr().err
+
+
+def test_slowing_that_is_not_known_is_named(
+    run_of_tasks: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert predict("", ["--workers", "7"], run_of_tasks) == 0
+    assert "another core of the host computed during" in capfd.readouterr().out
+    assert predict("", ["--latency", "x0.5"], run_of_tasks) == 0
+    assert "another core of the host" not in capfd.readouterr().out
+
+
 def test_the_report_has_what_would_gain_most(run_of_tasks: Path) -> None:
     gains = task_gains(run_of_tasks)
     assert gains is not None

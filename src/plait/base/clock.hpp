@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <ctime>
 
 namespace plait {
 
@@ -28,6 +29,13 @@ class SteadyClock final : public Clock {
     return std::chrono::duration_cast<nanoseconds>(std::chrono::steady_clock::now().time_since_epoch());
   }
 };
+
+/// The processor time that the calling thread has had, which other threads do not disturb. Cost: about 0.3 us.
+[[nodiscard]] inline nanoseconds thread_processor_time() noexcept {
+  std::timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds{time.tv_sec} + nanoseconds{time.tv_nsec};
+}
 
 /// A clock that advances only when it is set: virtual time for simulations and tests.
 class ManualClock final : public Clock {

@@ -10,6 +10,7 @@
 #include "plait/base/backoff.hpp"
 #include "plait/base/error.hpp"
 #include "plait/base/topology.hpp"
+#include "plait/comm/detail/background_times.hpp"
 #include "plait/comm/detail/core.hpp"
 #include "plait/comm/detail/core_share.hpp"
 
@@ -186,7 +187,9 @@ void Progression::run_timer() {
   nanoseconds period = options_.period_min;
   std::uint64_t seen_polls = endpoint_.activity().poll_count();
   Need need{*this};
+  detail::BackgroundTimes times{options_.recorder};
   for (Need::Answer answer = need.ask(); answer != Need::Answer::ending; answer = need.ask()) {
+    answer == Need::Answer::rung ? times.restart() : times.note();
     if (answer == Need::Answer::rung) {
       period = options_.period_min;
       rest(need, period);

@@ -61,6 +61,8 @@ struct ProgressionOptions {
   std::function<void()> thread_start;
   /// Polled by the same threads, if there is any; must outlive them.
   PolledBeside* beside = nullptr;
+  /// Records what the timer takes of the processor, if there is one and it is on; must outlive the threads.
+  trace::Recorder* recorder = nullptr;
 };
 
 /// Threads that make progress for an endpoint in the background.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "plait/replay/detail/rank_tasks.hpp"
+#include "plait/replay/detail/remote_orders.hpp"
 #include "plait/replay/detail/run_builder.hpp"
 #include "plait/replay/detail/run_messages.hpp"
 #include "plait/replay/detail/run_program.hpp"
@@ -33,6 +34,20 @@ std::optional<std::pair<nanoseconds, nanoseconds>> time_of(const trace::RunTrace
     }
   }
   return whole;
+}
+
+std::vector<detail::BackgroundTime> background_of(const trace::RunTrace& run, nanoseconds origin) {
+  std::vector<detail::BackgroundTime> times;
+  for (const trace::RankTrace& rank : run.ranks) {
+    const trace::ClockLine clock = run.clock_line(rank.rank);
+    for (const trace::BackgroundTimeEvent& event : rank.background_times) {
+      times.push_back({.rank = rank.rank.value(),
+                       .start = clock.to_rank_zero(event.start) - origin,
+                       .end = clock.to_rank_zero(event.end) - origin,
+                       .took = event.took});
+    }
+  }
+  return times;
 }
 
 void count_receives_without(TaskRun& run) {
@@ -63,6 +78,7 @@ Result<TaskRun> tasks_of_run(const trace::RunTrace& run, StepRange steps) {
       ranks.emplace_back(builder, rank, run.clock_line(rank.rank), time->first).add(steps);
     }
     auto loose = detail::add_messages(builder, run, ranks);
+    detail::order_remote(builder, ranks);
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       detail::order_program(builder, ranks[rank], loose[rank]);
     }
@@ -76,10 +92,10 @@ Result<TaskRun> tasks_of_run(const trace::RunTrace& run, StepRange steps) {
     result.hosts = run.meta.hosts;
     result.length = time->second - time->first;
     count_receives_without(result);
-    detail::find_stolen_times(result);
     for (const trace::RankTrace& rank : run.ranks) {
       result.notices.insert(result.notices.end(), rank.notices.begin(), rank.notices.end());
     }
+    detail::find_stolen_times(result, background_of(run, time->first));
     return result;
   } catch (const Error& error) {
     return error;

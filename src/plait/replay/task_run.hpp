@@ -59,7 +59,7 @@ struct RunMessage {
   std::uint64_t bytes = 0;
   bool is_eager = true;
   nanoseconds posted{};  ///< When the later of the ends that matter was posted, in the trace.
-  nanoseconds took{};    ///< From then until the bytes had arrived.
+  nanoseconds took{};    ///< From then until the bytes had arrived; 0: not recorded.
   nanoseconds left{};    ///< When they had left the sender's buffer, in the trace.
 };
 
@@ -67,6 +67,12 @@ struct RunMessage {
 struct NodeClaim {
   std::uint32_t resource = 0;
   bool is_shared = false;
+};
+
+/// What messages take of the processor of a running task, while they arrive or leave.
+struct StolenRate {
+  double ns_per_byte = 0;    ///< 0: nothing, or not known.
+  bool is_measured = false;  ///< By the thread that polls; else estimated from tasks.
 };
 
 /// Lists of entries for each of a number of nodes.
@@ -96,7 +102,7 @@ struct TaskRun {
   std::vector<RunMessage> messages;
   ListOf<std::uint32_t> sent;           ///< Messages of each send node.
   std::vector<std::uint32_t> received;  ///< The message of each node, or `RunNode::none`.
-  double stolen_ns_per_byte = 0;        ///< Of a running task, by a message that arrives or leaves; 0: not known.
+  StolenRate stolen;                    ///< What messages take of the processor.
   nanoseconds length{};                 ///< From the first task or message to the end of the last.
   std::vector<std::string> notices;
 };

@@ -81,6 +81,11 @@ WaitPolicy choose_wait(const Options& options, const std::vector<std::string>& h
   return is_crowded(options, hosts) ? crowded(options.messages.wait) : options.messages.wait;
 }
 
+comm::ProgressionOptions recorded(comm::ProgressionOptions options, trace::Recorder& recorder) {
+  options.recorder = &recorder;
+  return options;
+}
+
 }  // namespace
 
 Runtime::Runtime(std::unique_ptr<net::Driver> driver, const Options& options)
@@ -97,7 +102,7 @@ Runtime::Runtime(Connected connected, const trace::PreloadedRecorder* host)
                  recorder_,
                  {.worker_count = options_.worker_count, .wait = wait_, .stall_max = options_.stall_max}},
       exceptions_at_start_{std::uncaught_exceptions()},
-      progression_{endpoint_, options_.progression} {
+      progression_{endpoint_, recorded(options_.progression, recorder_)} {
   endpoint_.set_wait(wait_);
   if (options_.messages.copiers_max == 0 && is_crowded(options_, meta_.hosts)) {
     comm::CopyHelpers::set_copiers_max(

@@ -384,15 +384,24 @@ struct CollectiveLayoutEvent {
 };
 
 /// What an execution of a task of a collection, or of a deferred task, came after on its rank: the senders of the
-/// messages that it has taken, the maker of a value that it reads, the readers of a value that it modifies. Of
-/// several executions of such a task, the last one that had ended before this one began. Of more than 4, there
-/// are several records, which differ only in these.
+/// messages that it has taken, also of other ranks, the maker of a value that it reads, the readers of a value
+/// that it modifies. Of several executions of such a task, the last one that had ended before this one began. Of
+/// more than 4, there are several records, which differ only in these.
 struct TaskOrderEvent {
   std::uint64_t id = 0;     ///< Id of the task (kind 3).
   nanoseconds time{};       ///< A time within the execution.
   nanoseconds submitted{};  ///< When the program outside of tasks submitted it; 0 = it did not.
-  /// Ids of the tasks that it came after; borrowed for the call.
+  /// Ids of the tasks that it came after; of a task of another rank: `(rank + 1) << 40 | id`; borrowed for the
+  /// call.
   std::span<const std::uint64_t> earlier;
+};
+
+/// Polls of a thread in the background (`PLAIT_PROGRESS=timer`) that moved messages while the program computed.
+/// Where no core was idle, they took their processor time from tasks.
+struct BackgroundTimeEvent {
+  nanoseconds start{};  ///< Start of the time in which it polled, with pauses.
+  nanoseconds end{};    ///< Its end: at least 1 ms later, unless the thread ended.
+  nanoseconds took{};   ///< Processor time of the thread in it.
 };
 
 /// What the recorder of MPI calls (`plait record`) takes of the rank's processor, measured when the recording
@@ -433,6 +442,7 @@ struct RankEvents {
   std::vector<Recorded<ProfileStateEvent>> profile_states;
   std::vector<Recorded<EngineSumEvent>> engine_sums;
   std::vector<CollectiveLayoutEvent> collective_layouts;
+  std::vector<BackgroundTimeEvent> background_times;
   std::vector<RecorderCostsEvent> recorder_costs;
 
   void add(std::uint32_t thread, const TaskEvent& event) { tasks.push_back({thread, event}); }
@@ -452,6 +462,7 @@ struct RankEvents {
   void add(std::uint32_t thread, const ProfileStateEvent& event) { profile_states.push_back({thread, event}); }
   void add(std::uint32_t thread, const EngineSumEvent& event) { engine_sums.push_back({thread, event}); }
   void add(std::uint32_t /*thread*/, const CollectiveLayoutEvent& event) { collective_layouts.push_back(event); }
+  void add(std::uint32_t /*thread*/, const BackgroundTimeEvent& event) { background_times.push_back(event); }
   void add(std::uint32_t /*thread*/, const RecorderCostsEvent& event) { recorder_costs.push_back(event); }
 };
 

@@ -38,6 +38,7 @@ template void ThreadRecorder::write(const GraphClaimsEvent&) noexcept;
 template void ThreadRecorder::write(const EngineSumEvent&) noexcept;
 template void ThreadRecorder::write(const CollectiveLayoutEvent&) noexcept;
 template void ThreadRecorder::write(const TaskOrderEvent&) noexcept;
+template void ThreadRecorder::write(const BackgroundTimeEvent&) noexcept;
 template void ThreadRecorder::write(const RecorderCostsEvent&) noexcept;
 
 }  // namespace plait::trace

@@ -60,6 +60,7 @@ class ThreadRecorder final : public RecordWriter {
   void collective_layout(const CollectiveLayoutEvent& event) noexcept { record(event); }
   /// One record for each 4 of `earlier`, at least one.
   void task_order(const TaskOrderEvent& event) noexcept { record(event); }
+  void background_time(const BackgroundTimeEvent& event) noexcept { record(event); }
   void recorder_costs(const RecorderCostsEvent& event) noexcept { record(event); }
 
  private:

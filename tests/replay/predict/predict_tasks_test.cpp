@@ -341,6 +341,25 @@ TEST(PlatformOf, the_costs_are_those_of_messages_that_little_was_in_the_way_of) 
   EXPECT_EQ(platform.within_host.moving.back(), (ByteTime{100'000, 50'000}));
 }
 
+TEST(PlatformOf, rendezvous_messages_move_at_their_best_rate_as_the_model_adds_what_they_wait_for) {
+  TaskGraphs graphs{2};
+  graphs.message(0, 1, 8);
+  graphs.message(0, 1, 10'000);
+  graphs.message(0, 1, 1'000'000);
+  TaskRun run = graphs.get();
+  for (RunMessage& message : run.messages) {
+    message.is_eager = message.bytes == 8;
+    message.took = message.bytes == 8        ? microseconds{2}
+                   : message.bytes == 10'000 ? microseconds{54}
+                                             : microseconds{504};
+  }
+  const LinkCosts costs = platform_of(run).within_host;
+  EXPECT_EQ(costs.latency_ns, 2'000);
+  ASSERT_EQ(costs.moving.size(), 3U);
+  EXPECT_EQ(costs.moving[1], (ByteTime{10'000, 5'000})) << "and not 50 us";
+  EXPECT_EQ(costs.moving[2], (ByteTime{1'000'000, 500'000}));
+}
+
 TEST(PlatformOf, a_link_that_no_message_has_used_is_named) {
   TaskGraphs graphs{2};
   graphs.message(0, 1, 8);

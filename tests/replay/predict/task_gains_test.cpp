@@ -31,6 +31,8 @@ TEST(TaskGains, a_kind_beside_another_gains_less_than_its_part_of_the_critical_p
 TEST(TaskGains, the_sentence_names_the_largest_first) {
   EXPECT_EQ(sentence_of({{"`walk`", 0.214}, {"a network", 0.02}, {"`sort`", 0.001}}),
             "Making `walk` twice as fast would gain 21 %; a network twice as fast, 2 %; `sort`, nothing.");
+  EXPECT_EQ(sentence_of({{"a network", 0.3}, {"`walk`", 0.1}}),
+            "Making the network twice as fast would gain 30 %; `walk`, 10 %.");
   EXPECT_EQ(sentence_of({}), "");
 }
 

@@ -145,6 +145,14 @@ def predict(
             metavar="KIND=F", help="Tasks of this kind F times as fast.", rich_help_panel=_TASKS
         ),
     ] = None,
+    without: Annotated[
+        _Several,
+        typer.Option(
+            metavar="KIND",
+            help="Tasks of this kind take no time: of kinds that only exist to exchange.",
+            rich_help_panel=_TASKS,
+        ),
+    ] = None,
     times_of: Annotated[
         Path | None,
         typer.Option(
@@ -208,6 +216,7 @@ def predict(
         "--workers": workers,
         "--ranks": ranks,
         "--faster": faster,
+        "--without": without,
     }
     words: list[str] = ["--model", model, "--tolerance", str(tolerance)]
     for name, value in (

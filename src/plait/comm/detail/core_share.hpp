@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <ctime>
 #include <optional>
 
 #include "plait/base/clock.hpp"
@@ -23,7 +22,7 @@ class CoreShare {
     if (since_ && now - *since_ < window) {
       return false;
     }
-    const nanoseconds used = processor_time();
+    const nanoseconds used = thread_processor_time();
     const bool is_shared = since_ && static_cast<double>((used - used_before_).count()) <
                                          own_share_min * static_cast<double>(nanoseconds{now - *since_}.count());
     since_ = now;
@@ -34,12 +33,6 @@ class CoreShare {
  private:
   static constexpr std::chrono::milliseconds window{20};
   static constexpr double own_share_min = 0.75;
-
-  [[nodiscard]] static nanoseconds processor_time() noexcept {
-    std::timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return std::chrono::seconds{time.tv_sec} + nanoseconds{time.tv_nsec};
-  }
 
   std::optional<std::chrono::steady_clock::time_point> since_;
   nanoseconds used_before_{};

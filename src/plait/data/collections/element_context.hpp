@@ -66,7 +66,9 @@ class ElementContext {
       Bytes& buffer = mail_.buffer(worker_);
       detail::pack_arguments(arguments, buffer);
       detail::Mailroom::note_sent(element_, to, buffer.size() - detail::Mailroom::head_bytes);
-      mail_.post(route.rank, {.from = element_.id, .to = to, .step = step, .call = &Method::call_packed}, buffer);
+      mail_.post(route.rank,
+                 {.from = element_.id, .to = to, .step = step, .call = &Method::call_packed, .worker = worker_},
+                 buffer);
       return;
     }
     detail::Mailroom::note_sent(element_, to, sizeof(typename Method::Arguments));

@@ -5,9 +5,10 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <ctime>
 #include <limits>
 #include <vector>
+
+#include "plait/base/clock.hpp"
 
 namespace plait::particles {
 
@@ -27,13 +28,6 @@ constexpr std::array<std::array<std::uint32_t, 3>, 6> candidates{{
 constexpr std::size_t sample_batches = 8;
 constexpr std::size_t sample_bodies_min = 8192;  // more batches are walked if they are small
 constexpr int rounds = 2;                        // the fastest counts
-
-/// The processor time of this thread, which other threads do not disturb.
-Seconds computed() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
-}
 
 /// Evenly spaced batches of a tree, and the number of their bodies.
 struct Sample {
@@ -59,19 +53,19 @@ Sample sample_of(const Tree& tree) {
 
 /// The time of a step on one core: a build, and the walks of the sample scaled to all bodies.
 Seconds time_with(const TrialTargets& to, const TreeOptions& options, const WalkOptions& walk_options, Tree& tree) {
-  const Seconds start = computed();
+  const nanoseconds start = thread_processor_time();
   tree.build(to.store, options);
-  const Seconds built = computed() - start;
+  const Seconds built = thread_processor_time() - start;
   const TreeView view = tree.view();
   const Sample sample = sample_of(tree);
   WalkSpace space;
   Seconds walked{std::numeric_limits<double>::infinity()};
   for (int round = 0; round < rounds; ++round) {
-    const Seconds begin = computed();
+    const nanoseconds begin = thread_processor_time();
     for (const Batch& batch : sample.batches) {
       walk({view}, {to.store, tree, to.kinds, to.acceleration, to.potential}, {&batch, 1}, walk_options, space);
     }
-    walked = std::min(walked, computed() - begin);
+    walked = std::min<Seconds>(walked, thread_processor_time() - begin);
   }
   return built + walked * (static_cast<double>(to.store.size()) / static_cast<double>(sample.bodies));
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "plait/trace/remote_task.hpp"
+
 namespace plait::replay::detail {
 namespace {
 
@@ -207,6 +209,16 @@ const Execution* RankTasks::last_before(std::uint64_t id, nanoseconds at) const 
   return after == found->second.begin() ? nullptr : &executions_[*(after - 1)];
 }
 
+const Execution* RankTasks::last_begun_before(std::uint64_t id, nanoseconds at) const {
+  const auto found = of_id_.find(id);
+  if (found == of_id_.end()) {
+    return nullptr;
+  }
+  const auto after =
+      std::ranges::lower_bound(found->second, at, {}, [this](std::uint32_t i) { return executions_[i].start; });
+  return after == found->second.begin() ? nullptr : &executions_[*(after - 1)];
+}
+
 void RankTasks::order_graphs(StepRange steps) {
   for (const trace::GraphRunEvent& run : trace_.graph_runs) {
     if (!is_in(steps, run.step)) {
@@ -327,8 +339,13 @@ void RankTasks::order_recorded() {
       continue;
     }
     const Execution& one = executions_[*later];
-    for (const std::uint64_t id : task.earlier) {
-      const Execution* const before = last_before(id, one.start);
+    for (const std::uint64_t entry : task.earlier) {
+      const trace::ListedTask listed = trace::listed_task(entry);
+      if (listed.elsewhere) {
+        remote_orders_.push_back({one.node, listed.elsewhere->value(), listed.id});
+        continue;
+      }
+      const Execution* const before = last_before(listed.id, one.start);
       const bool is_same_run = before != nullptr && before->event->step == one.event->step;  // else the program waited
       if (is_same_run && before->node != one.node) {
         builder_.order(before->out(), one.node);

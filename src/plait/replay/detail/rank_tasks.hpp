@@ -56,6 +56,13 @@ struct ProgramGap {
   std::uint32_t before = RunNode::none;  ///< Index into `RankTasks::executions`: what it executed last.
 };
 
+/// That an execution came after a task of another rank, which had sent it a message.
+struct RemoteOrder {
+  std::uint32_t node = RunNode::none;
+  std::uint32_t rank = 0;
+  std::uint64_t id = 0;  ///< Of the task, in the trace of its rank.
+};
+
 /// The tasks of one rank as nodes, and what orders them on this rank: graphs, flows, spawning.
 class RankTasks {
  public:
@@ -70,9 +77,12 @@ class RankTasks {
   [[nodiscard]] const std::vector<FlowMessage>& flow_messages() const noexcept { return flow_messages_; }
   [[nodiscard]] const std::vector<Submission>& submissions() const noexcept { return submissions_; }
   [[nodiscard]] const std::vector<ProgramGap>& program_gaps() const noexcept { return program_gaps_; }
+  [[nodiscard]] const std::vector<RemoteOrder>& remote_orders() const noexcept { return remote_orders_; }
   [[nodiscard]] const trace::RankTrace& trace() const noexcept { return trace_; }
   /// A time of this rank since the beginning of the run.
   [[nodiscard]] nanoseconds since_origin(nanoseconds time) const { return clock_.to_rank_zero(time) - origin_; }
+  /// The last execution of a task that had begun before a time; null when there is none.
+  [[nodiscard]] const Execution* last_begun_before(std::uint64_t id, nanoseconds at) const;
   /// The time that tasks took on worker 0, between two times.
   [[nodiscard]] nanoseconds busy_on_main(nanoseconds from, nanoseconds until) const;
   /// The execution on a thread at a time; null when there is none.
@@ -106,6 +116,7 @@ class RankTasks {
   std::vector<FlowMessage> flow_messages_;
   std::vector<Submission> submissions_;
   std::vector<ProgramGap> program_gaps_;
+  std::vector<RemoteOrder> remote_orders_;
 };
 
 }  // namespace plait::replay::detail

@@ -41,6 +41,20 @@ double low_quantile(std::vector<double>& values) {
   return *at;
 }
 
+/// Rendezvous messages at the best rate of any of their sizes. What smaller ones took beyond that is the time until
+/// busy ranks noticed a request, which the model adds itself.
+void leave_out_noticing(LinkCosts& costs) {
+  const auto rate = [](const ByteTime& time) { return time.time_ns / static_cast<double>(time.bytes); };
+  const auto first = std::ranges::upper_bound(costs.moving, costs.eager_bytes_max, {}, &ByteTime::bytes);
+  const auto fastest = std::ranges::min_element(first, costs.moving.end(), {}, rate);
+  if (fastest != costs.moving.end()) {
+    const double best = rate(*fastest);
+    std::for_each(first, costs.moving.end(), [best](ByteTime& time) {
+      time.time_ns = std::min(time.time_ns, best * static_cast<double>(time.bytes));
+    });
+  }
+}
+
 /// Lines through the measured times: the latency is that of the fastest size, the rest takes the interface.
 LinkCosts costs_of(MeasuredMessages& messages) {
   struct Point {
@@ -74,6 +88,7 @@ LinkCosts costs_of(MeasuredMessages& messages) {
       costs.moving.push_back({point.bytes, point.time_ns});
     }
   }
+  leave_out_noticing(costs);
   if (!costs.moving.empty()) {
     costs.gap_per_byte_ns = costs.moving.back().time_ns / static_cast<double>(costs.moving.back().bytes);
   }
@@ -140,14 +155,14 @@ Result<TaskPrediction> predict_tasks(const TaskRun& run, const Platform& platfor
 Platform platform_of(const TaskRun& run) {
   Platform platform;
   platform.name = "the network as recorded";
-  platform.progress = ProgressModel::ideal;
+  platform.progress = ProgressModel::calls;
   MeasuredMessages within;
   MeasuredMessages between;
   const auto host_of = [&](std::uint32_t rank) { return rank < run.hosts.size() ? run.hosts[rank] : std::string{}; };
   for (const RunMessage& message : run.messages) {
     const std::uint32_t from = run.nodes[message.send].rank;
     const std::uint32_t to = run.nodes[message.receive].rank;
-    if (from != to) {
+    if (from != to && message.took > nanoseconds{}) {
       (host_of(from) == host_of(to) ? within : between).add(message);
     }
   }
@@ -158,10 +173,10 @@ Platform platform_of(const TaskRun& run) {
   platform.ranks_per_host = together;
   platform.within_host = costs_of(within);
   platform.between_hosts = costs_of(between);
-  if (run.stolen_ns_per_byte > 0) {
+  if (run.stolen.ns_per_byte > 0) {
     constexpr std::uint64_t bytes_end = std::uint64_t{1} << 50U;
-    const std::vector<ByteTime> stolen{{1, run.stolen_ns_per_byte},
-                                       {bytes_end, run.stolen_ns_per_byte * static_cast<double>(bytes_end)}};
+    const std::vector<ByteTime> stolen{{1, run.stolen.ns_per_byte},
+                                       {bytes_end, run.stolen.ns_per_byte * static_cast<double>(bytes_end)}};
     for (LinkCosts* const costs : {&platform.within_host, &platform.between_hosts}) {
       costs->processor.stolen_sending = costs->processor.stolen_receiving = stolen;
     }

@@ -60,7 +60,7 @@ struct TaskPrediction {
                                                    const TaskOptions& options = {});
 
 /// The network as the messages of the run have met it: the lowest tenth of the times of messages of each size, within
-/// hosts and between hosts. What they took of tasks that ran meanwhile, see `TaskRun::stolen_ns_per_byte`. A run
+/// hosts and between hosts. What they took of tasks that ran meanwhile, see `TaskRun::stolen`. A run
 /// without messages gives a network that takes no time.
 [[nodiscard]] Platform platform_of(const TaskRun& run);
 

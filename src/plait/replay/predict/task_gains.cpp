@@ -2,6 +2,7 @@
 #include "plait/replay/predict/task_gains.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -94,7 +95,8 @@ std::string sentence_of(const std::vector<TaskGain>& gains) {
       continue;
     }
     const std::string amount = percent < 0.5 ? "nothing" : fmt::format("{:.0f} %", percent);
-    sentence += sentence.empty() ? fmt::format("Making {} twice as fast would gain {}", gain.what, amount)
+    const std::string_view first = is_network ? "the network" : std::string_view{gain.what};
+    sentence += sentence.empty() ? fmt::format("Making {} twice as fast would gain {}", first, amount)
                                  : fmt::format("; {}{}, {}", gain.what, is_network ? " twice as fast" : "", amount);
   }
   return sentence.empty() ? sentence : sentence + ".";

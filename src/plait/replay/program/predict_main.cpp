@@ -385,10 +385,12 @@ void predict_all(const Options& options) {
     program::predict_task_run(*run, asked);
     return;
   }
-  if (!asked.workers.empty() || !asked.faster.empty() || !asked.times_of.empty() || asked.has_all_gains) {
-    throw Error{ErrorCode::bad_argument,
-                "--workers, --faster, --times-of and --what-if are of runs with tasks, and this one has none: "
-                "record a program of plait with `plait run`"};
+  if (!asked.workers.empty() || !asked.faster.empty() || !asked.without.empty() || !asked.times_of.empty() ||
+      asked.has_all_gains) {
+    throw Error{
+        ErrorCode::bad_argument,
+        "--workers, --faster, --without, --times-of and --what-if are of runs with tasks, and this one has none: "
+        "record a program of plait with `plait run`"};
   }
   if (asked.platform.empty()) {
     throw Error{ErrorCode::bad_argument, "--platform is missing: the machine to predict for"};
@@ -440,6 +442,9 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false)
       ->group(of_tasks);
   app.add_option("--faster", options.asked.faster, "KIND=FACTOR: tasks of this kind so many times as fast")
+      ->allow_extra_args(false)
+      ->group(of_tasks);
+  app.add_option("--without", options.asked.without, "KIND: tasks of this kind take no time")
       ->allow_extra_args(false)
       ->group(of_tasks);
   app.add_option("--times-of", options.asked.times_of, "Kinds take as long in a step as in this run")->group(of_tasks);

@@ -9,9 +9,11 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "plait/replay/detail/description.hpp"
+#include "plait/replay/predict/beside.hpp"
 #include "plait/replay/predict/predict_tasks.hpp"
 #include "plait/replay/predict/task_gains.hpp"
 #include "plait/replay/program/text.hpp"
@@ -96,6 +98,12 @@ void apply_faster(Question& question, const TaskRun& run, const std::string& tex
   question.options.kind_factor[kind] /= parse_factor(text.substr(at + 1)).value();
 }
 
+void apply_without(Question& question, const TaskRun& run, const std::string& name) {
+  const std::uint32_t kind = find_kind(run, name).value();
+  question.options.kind_factor.resize(run.kinds.size(), 1);
+  question.options.kind_factor[kind] = 0;
+}
+
 /// The time of each kind of task in a step that has it, of all ranks.
 std::map<std::string, double> times_of_kinds(const TaskRun& run) {
   std::map<std::string, std::pair<double, std::set<std::uint32_t>>> sums;
@@ -140,6 +148,14 @@ std::vector<Question> questions_of(const TaskRun& run, const TaskQuestions& aske
   }
   for (const std::string& text : asked.faster) {
     changes.emplace_back("faster " + text, [&run, text](Question& question) { apply_faster(question, run, text); });
+  }
+  if (!asked.without.empty()) {
+    const std::size_t count = asked.without.size();
+    const std::string kinds =
+        count > 2 ? fmt::format("{} kinds", count) : fmt::format("{}", fmt::join(asked.without, ", "));
+    changes.emplace_back("without " + kinds, [&](Question& question) {
+      std::ranges::for_each(asked.without, [&](const std::string& kind) { apply_without(question, run, kind); });
+    });
   }
   if (!asked.times_of.empty()) {
     changes.emplace_back("times of " + asked.times_of,
@@ -213,6 +229,37 @@ void write_results(const TaskQuestions& asked,
   }
 }
 
+/// Of which tasks' times the predictions are made: what is measured, estimated, and not known.
+std::vector<std::string> sentences_of_times(const TaskRun& run, const std::vector<Question>& questions) {
+  std::vector<std::string> sentences;
+  nanoseconds stolen{};
+  nanoseconds computing{};
+  for (const RunNode& node : run.nodes) {
+    stolen += node.stolen;
+    computing += node.took;
+  }
+  if (stolen > nanoseconds{}) {
+    sentences.push_back(fmt::format(
+        "Of the computing, {} ({:.1f} %) were taken by messages, as {}; each message that is left takes its part.",
+        text_of(stolen),
+        100 * static_cast<double>(stolen.count()) / static_cast<double>(computing.count()),
+        run.stolen.is_measured ? "measured on the thread that polls" : "estimated from tasks with and without them"));
+  }
+  const std::uint32_t cores = run.ranks * run.workers;
+  const bool is_elsewhere = std::ranges::any_of(questions, [&](const Question& question) {
+    const std::uint32_t ranks = question.options.ranks > 0 ? question.options.ranks : run.ranks;
+    const std::uint32_t workers = question.options.workers > 0 ? question.options.workers : run.workers;
+    return ranks * workers != cores;
+  });
+  if (is_elsewhere) {
+    sentences.push_back(fmt::format(
+        "In the run, another core of the host computed during {:.0f} % of the computing; what that slowed is in these "
+        "times as recorded. --times-of has those of another run, which may be of few steps.",
+        100 * part_beside_others(run)));
+  }
+  return sentences;
+}
+
 }  // namespace
 
 bool has_tasks(const trace::RunTrace& run) {
@@ -249,6 +296,10 @@ void predict_task_run(const trace::RunTrace& trace, const TaskQuestions& asked) 
     predict_line(question);
   }
   print_task_table(lines);
+  for (const std::string& sentence :
+       asked.has_advice ? sentences_of_times(run, questions) : std::vector<std::string>{}) {
+    fmt::print("{}\n", sentence);
+  }
   std::optional<nanoseconds> against;
   if (!asked.against.empty()) {
     against = tasks_of_folder(asked.against).value().length;

@@ -21,7 +21,8 @@ struct TaskQuestions {
   std::vector<WhatIf> what_ifs;
   std::vector<std::uint32_t> workers;  ///< Each is a line of the table, as are the next two.
   std::vector<std::uint32_t> ranks;
-  std::vector<std::string> faster;  ///< KIND=FACTOR.
+  std::vector<std::string> faster;   ///< KIND=FACTOR.
+  std::vector<std::string> without;  ///< Kinds of tasks that take no time.
   std::string against;
   std::string times_of;  ///< A run whose times of kinds in a step replace those of this one.
   std::string json;

@@ -54,6 +54,7 @@ enum class Kind : std::uint8_t {
   engine_sum = 26,
   collective_layout = 29,
   task_order = 30,
+  background_time = 32,
   recorder_costs = 31,
 };
 

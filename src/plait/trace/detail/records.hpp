@@ -45,6 +45,7 @@ using Records = RecordList<RecordOf<ChunkRecord, Kind::chunk>,
                            RecordOf<EngineSumEvent, Kind::engine_sum>,
                            RecordOf<CollectiveLayoutEvent, Kind::collective_layout>,
                            RecordOf<TaskOrderEvent, Kind::task_order>,
+                           RecordOf<BackgroundTimeEvent, Kind::background_time>,
                            RecordOf<RecorderCostsEvent, Kind::recorder_costs>>;
 
 /// The kind of the record that an event becomes.
@@ -392,6 +393,15 @@ void describe(Record& record, TaskOrderEvent& event) {
   record.count(2, static_cast<std::uint16_t>(event.earlier.size()));
   record.value(8, event.id);
   record.list(32, event.earlier);
+}
+
+template <class Record>
+void describe(Record& record, BackgroundTimeEvent& event) {
+  record.begin("background time");
+  record.time(8, event.start);
+  record.time(16, event.end);
+  record.duration(24, event.took, "with a negative took");
+  record.interval(event.start, event.end, true);
 }
 
 template <class Record>

@@ -36,12 +36,13 @@ struct Head {
   std::uint64_t phase = 0;
   std::uint64_t to = 0;
   std::uint64_t from = 0;
-  std::int64_t method = 0;   ///< Of `mail`: where the function is, counted from a known one.
-  std::uint64_t step = 0;    ///< Of `mail`: that it is an input of, or `no_step`.
-  std::uint32_t origin = 0;  ///< Rank that has sent it first.
-  std::uint32_t hops = 0;    ///< Ranks that it was forwarded by.
+  std::int64_t method = 0;    ///< Of `mail`: where the function is, counted from a known one.
+  std::uint64_t step = 0;     ///< Of `mail`: that it is an input of, or `no_step`.
+  std::uint32_t origin = 0;   ///< Rank that has sent it first.
+  std::uint32_t hops = 0;     ///< Ranks that it was forwarded by.
+  std::uint64_t sent_by = 0;  ///< Of `mail`: the task of `origin` that has sent it, in traces; 0: not recorded.
 };
-static_assert(sizeof(Head) == 56 && std::is_trivially_copyable_v<Head>);
+static_assert(sizeof(Head) == 64 && std::is_trivially_copyable_v<Head>);
 
 /// The messages of a collection between ranks. They are counted, and taken in their phase, in the order of sending.
 ///

@@ -37,7 +37,7 @@ struct Mail {
   ElementId from;
   std::uint64_t step = no_step;
   Mail* next = nullptr;
-  std::uint64_t sent_by = 0;  ///< Task of this rank, in traces; 0: none, or not recorded.
+  std::uint64_t sent_by = 0;  ///< Task, as in `trace::ListedTask`; 0: none, or not recorded.
 };
 
 /// The messages of one element, from any thread to the worker that executes it.

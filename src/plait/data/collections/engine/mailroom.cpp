@@ -6,6 +6,7 @@
 
 #include "plait/data/collections/detail/element_calls.hpp"
 #include "plait/data/collections/element_context.hpp"
+#include "plait/trace/remote_task.hpp"
 
 namespace plait::data::detail {
 
@@ -43,6 +44,11 @@ constexpr MailKind packed_mail{.call =
 
 Mail& new_packed(ElementId from, std::uint64_t step, PackedCall call, std::span<const std::byte> packed) {
   return *new PackedMail{{.kind = &packed_mail, .from = from, .step = step}, call, {packed.begin(), packed.end()}};
+}
+
+/// As tasks list it; 0: not recorded.
+std::uint64_t sender_of(const Head& head) {
+  return head.sent_by == 0 ? 0 : trace::remote_task(Rank{head.origin}, head.sent_by);
 }
 
 void erase_packed(std::span<const std::byte> /*packed*/, void* /*object*/, ElementContext& context) {
@@ -103,7 +109,8 @@ void Mailroom::post(Rank to, const Outgoing& mail, Bytes& buffer) {
                                .from = mail.from.value(),
                                .method = distance_of(mail.call),
                                .step = mail.step,
-                               .origin = info_.self.value()},
+                               .origin = info_.self.value(),
+                               .sent_by = mail.worker ? parts_.calls.recorded_task(mail.worker) : 0},
                               buffer);
   traffic_.sent.fetch_add(1, std::memory_order_relaxed);  // statistics, as all of `traffic_`
   traffic_.bytes.fetch_add(buffer.size() - head_bytes, std::memory_order_relaxed);
@@ -139,7 +146,7 @@ void Mailroom::create(ElementId id, Element& element, WorkerId worker) {
 
 void Mailroom::send_erase(ElementId id, const Element& sender, WorkerId worker) {
   if (const Route to = route(id); to.is_elsewhere()) {
-    post(to.rank, {.from = sender.id, .to = id, .call = &erase_packed}, buffer(worker));
+    post(to.rank, {.from = sender.id, .to = id, .call = &erase_packed, .worker = worker}, buffer(worker));
   } else {
     deliver(to, id, new_packed(sender.id, no_step, &erase_packed, {}), worker);
   }
@@ -154,7 +161,9 @@ void Mailroom::take(const Head& head, std::span<const std::byte> rest) {
     route.local = parts_.news.route_to_created(to).local;
   }
   if (!route.is_elsewhere()) {
-    deliver(route, to, new_packed(ElementId{head.from}, head.step, call_at(head.method), rest), {});
+    Mail& mail = new_packed(ElementId{head.from}, head.step, call_at(head.method), rest);
+    mail.sent_by = sender_of(head);
+    deliver(route, to, mail, {});
     return;
   }
   if (const Rank at_home = parts_.places.home(to); head.hops > 0 && at_home != info_.self) {

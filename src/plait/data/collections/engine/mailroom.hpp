@@ -22,6 +22,7 @@ struct Outgoing {
   ElementId to;
   std::uint64_t step = no_step;
   PackedCall call;
+  WorkerId worker{};  ///< Of the task that sends it, if any.
 };
 
 /// The function from which all ranks count addresses: methods travel as distances in the code.
@@ -60,7 +61,7 @@ class Mailroom {
   void report(PhaseReport& report) noexcept;
 
   /// The bytes before the arguments of a packed message.
-  static constexpr std::size_t head_bytes = 56;
+  static constexpr std::size_t head_bytes = 64;
 
  private:
   struct Traffic {
