@@ -44,6 +44,7 @@ class PlayThread {
   /// Plays one stream, with all roles.
   void run_alone(std::uint32_t stream) {
     is_alone_ = true;
+    free_since_ = now();
     Place place{.stream = stream};
     while (place.next < stream_of(place).operations.size()) {
       check_stop();
@@ -169,7 +170,8 @@ class PlayThread {
     if (operation.action == Action::compute) {
       if (state_.options.computing == Computing::keep) {
         const nanoseconds took = scaled(operation.took);
-        busy_until(now() + took);
+        free_since_ = (state_.options.rate > 0 ? now() : free_since_) + took;
+        busy_until(free_since_);
         totals_.computing += took;
       }
     } else if (operation.action == Action::wait) {
@@ -242,6 +244,7 @@ class PlayThread {
       state_.backend.progress();
       backoff.pause();
     }
+    free_since_ = now();
   }
 
   bool is_over(const Place& place, const Operation& wait) const {
@@ -464,6 +467,7 @@ class PlayThread {
       event.end = now();
     }
     event.function = state_.functions[function];
+    free_since_ = event.end;
     samples_[function].push_back(event.end - event.start);
     totals_.calling += event.end - event.start;
     trace_.call(event);
@@ -497,6 +501,9 @@ class PlayThread {
   std::array<std::vector<nanoseconds>, function_count> samples_;
   Played totals_;          ///< Without times and calls.
   bool is_alone_ = false;  ///< One stream: waits test their operations.
+  /// The end of the last call or computing, from which computing counts, as in a log: what the replay takes for its own
+  /// accounts is not in addition to it.
+  nanoseconds free_since_{};
   std::vector<OperationId> waited_;
 
   SpinLock handed_mutex_;
