@@ -356,10 +356,12 @@ TEST_P(Multicast, needs_no_poll_of_a_rank_whose_own_part_has_ended) {
     }
     Request send = ranks[0].multicast(all_but_root(count), Tag{9}, data);
     ranks.until([&] { return computing == 0 ? send.is_complete() : receives[computing].is_released(); });
-    EXPECT_TRUE(ends_without(computing, count, ranks, [&] {
-      return std::ranges::all_of(receives, [](const Request& one) { return one.is_complete(); });
-    })) << "rank "
-        << computing;
+    EXPECT_TRUE(ends_without(
+        computing,
+        count,
+        ranks,
+        [&] { return std::ranges::all_of(receives, [](const Request& one) { return one.is_complete(); }); }))
+        << "rank " << computing;
   }
 }
 

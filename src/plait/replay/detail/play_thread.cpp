@@ -44,7 +44,6 @@ class PlayThread {
   /// Plays one stream, with all roles.
   void run_alone(std::uint32_t stream) {
     is_alone_ = true;
-    free_since_ = now();
     Place place{.stream = stream};
     while (place.next < stream_of(place).operations.size()) {
       check_stop();
@@ -499,11 +498,9 @@ class PlayThread {
   std::vector<OperationId> watched_;
   std::size_t next_watched_ = 0;
   std::array<std::vector<nanoseconds>, function_count> samples_;
-  Played totals_;          ///< Without times and calls.
-  bool is_alone_ = false;  ///< One stream: waits test their operations.
-  /// The end of the last call or computing, from which computing counts, as in a log: what the replay takes for its own
-  /// accounts is not in addition to it.
-  nanoseconds free_since_{};
+  Played totals_;                             ///< Without times and calls.
+  bool is_alone_ = false;                     ///< One stream: waits test their operations.
+  nanoseconds free_since_ = recorder_.now();  ///< End of the last call or computing: as in a log, computing counts on.
   std::vector<OperationId> waited_;
 
   SpinLock handed_mutex_;
