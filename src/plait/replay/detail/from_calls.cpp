@@ -60,9 +60,7 @@ Schedule schedule_from_calls(const trace::RunTrace& run, std::span<const TimeRan
     totals.tasks += tasks_in(run.ranks[rank], ranges[rank]);
     schedule.ranks.push_back(streams_of(calls, step, beginning, totals));
   }
-  schedule.notices = matched.messages.notices;
-  schedule.notices.insert(
-      schedule.notices.end(), matched.collectives.notices.begin(), matched.collectives.notices.end());
+  schedule.notices = matched.notices();
   report(totals, schedule.notices);
   count_from_the_beginning(schedule, beginning);
   return schedule;

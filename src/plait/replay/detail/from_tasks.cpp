@@ -501,9 +501,7 @@ Schedule schedule_from_tasks_and_calls(const trace::RunTrace& run, std::span<con
   all.resize(run.ranks.size());
   std::iota(all.begin(), all.end(), 0U);
   totals.of_engine = 0;  // they are played
-  schedule.notices = matched.messages.notices;
-  schedule.notices.insert(
-      schedule.notices.end(), matched.collectives.notices.begin(), matched.collectives.notices.end());
+  schedule.notices = matched.notices();
   report(totals, schedule.notices);
   count_from_the_beginning(schedule, beginning);
   return schedule;

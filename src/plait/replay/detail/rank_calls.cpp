@@ -81,6 +81,12 @@ MatchedRun::MatchedRun(const trace::RunTrace& run, std::span<const TimeRange> ra
         return ranges[rank].contains(run.ranks[rank].calls[index].event.start);
       })} {}
 
+std::vector<std::string> MatchedRun::notices() const {
+  std::vector<std::string> all = messages.notices;
+  all.insert(all.end(), collectives.notices.begin(), collectives.notices.end());
+  return all;
+}
+
 RankCalls::RankCalls(const trace::RankTrace& trace,
                      const trace::ClockLine& clock,
                      const MatchedRun& matched,

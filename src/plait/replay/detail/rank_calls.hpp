@@ -55,6 +55,8 @@ struct MatchedRun {
   CollectiveCalls collectives;
 
   MatchedRun(const trace::RunTrace& run, std::span<const TimeRange> ranges);
+  /// What was left out of both.
+  [[nodiscard]] std::vector<std::string> notices() const;
 };
 
 /// The calls of one rank by thread, each with what it starts and completes. Borrows the trace and what was matched.
