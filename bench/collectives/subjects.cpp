@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "collectives/sums_by_messages.hpp"
+
 namespace bench {
 namespace {
 
@@ -194,6 +196,23 @@ void exchange_by_messages(MPI_Comm ring, const std::byte* out, std::byte* in, in
   MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
 }
 
+/// Those with a sum of doubles, `count` in a block. The memory of buffers is that of doubles, as `operator new` aligns
+/// it.
+void add_sums(MPI_Comm comm, std::size_t count, Buffers& buffers, std::vector<Subject>& subjects) {
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  const auto sums = std::make_shared<SumsByMessages>(comm);
+  const auto* const out = static_cast<const double*>(static_cast<const void*>(buffers.out()));
+  const std::span own{out, count};
+  const std::span blocks{out, count * static_cast<std::size_t>(size)};
+  const std::span in{static_cast<double*>(static_cast<void*>(buffers.in())), count};
+  subjects.push_back({"messages scan", [=] { sums->scan(own, in); }, "MPI_Scan"});
+  subjects.push_back({"messages exscan", [=] { sums->exscan(own, in); }, "MPI_Exscan"});
+  const auto scatter = [=] { sums->reduce_scatter(blocks, in); };
+  subjects.push_back({"messages reduce_scatter", scatter, "MPI_Reduce_scatter"});
+  subjects.push_back({"messages reduce_scatter_block", scatter, "MPI_Reduce_scatter_block"});
+}
+
 }  // namespace
 
 ElementType::ElementType(Kind kind) : kind_{kind} {
@@ -348,11 +367,15 @@ std::vector<Subject> message_collectives(MPI_Comm comm, MPI_Comm ring, std::size
   const auto block = static_cast<int>(bytes);
   std::byte* const out = buffers.out();
   std::byte* const in = buffers.in();
-  return {
+  std::vector<Subject> subjects{
       {"messages gather", [=] { gather_by_messages(comm, out, in, block); }, "MPI_Gather"},
       {"messages scatter", [=] { scatter_by_messages(comm, out, in, block); }, "MPI_Scatter"},
       {"messages neighbor_alltoall", [=] { exchange_by_messages(ring, out, in, block); }, "MPI_Neighbor_alltoall"},
   };
+  if (bytes % sizeof(double) == 0) {
+    add_sums(comm, bytes / sizeof(double), buffers, subjects);
+  }
+  return subjects;
 }
 
 }  // namespace bench

@@ -30,6 +30,14 @@ def test_a_small_broadcast_is_a_tree_and_a_large_one_a_pipeline() -> None:
     assert large.time_ns == pytest.approx(64 << 20, rel=0.1)
 
 
+@pytest.mark.parametrize("function", ["MPI_Scan", "MPI_Iexscan"])
+def test_a_small_prefix_sum_doubles_and_a_large_one_goes_from_rank_to_rank(function: str) -> None:
+    assert bound_of(function, 8, 8) == Bound(3 * 1007, "recursive doubling")
+    large = bound_of(function, 8, 64 << 20)
+    assert large.algorithm == "pipeline"
+    assert large.time_ns == pytest.approx(64 << 20, rel=0.1)
+
+
 def test_two_ranks_exchange_one_message() -> None:
     for function in ("MPI_Bcast", "MPI_Allgather", "MPI_Alltoall", "MPI_Gather", "MPI_Scan"):
         assert bound_of(function, 2, 1001).time_ns == 2000, function

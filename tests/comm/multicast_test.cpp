@@ -331,6 +331,40 @@ TEST(Multicast, copies_within_its_host_and_forwards_to_the_others) {
   }
 }
 
+/// Polls all ranks but one, which computes.
+template <class Done>
+[[nodiscard]] bool ends_without(std::uint32_t computing, std::uint32_t count, LoopbackRanks& ranks, Done is_done) {
+  for (int rounds = 0; rounds < 10'000 && !is_done(); ++rounds) {
+    for (std::uint32_t rank = 0; rank < count; ++rank) {
+      if (rank != computing) {
+        ranks[rank].progress();
+      }
+    }
+  }
+  return is_done();
+}
+
+TEST_P(Multicast, needs_no_poll_of_a_rank_whose_own_part_has_ended) {
+  const auto [count, bytes, copies] = GetParam();
+  for (std::uint32_t computing = 0; computing < count; ++computing) {
+    LoopbackRanks ranks{count, {.segment_bytes = 30'000}, {.shared_copies = copies}};
+    const Bytes data = pattern(bytes, computing);
+    std::vector<Bytes> buffers(count);
+    std::vector<Request> receives(count);
+    for (std::uint32_t rank = 1; rank < count; ++rank) {
+      receives[rank] = ranks[rank].receive({Rank{0}, Tag{9}}, buffers[rank]);
+    }
+    Request send = ranks[0].multicast(all_but_root(count), Tag{9}, data);
+    ranks.until([&] { return computing == 0 ? send.is_complete() : receives[computing].is_released(); });
+    EXPECT_TRUE(ends_without(
+        computing,
+        count,
+        ranks,
+        [&] { return std::ranges::all_of(receives, [](const Request& one) { return one.is_complete(); }); }))
+        << "rank " << computing;
+  }
+}
+
 TEST(Multicast, is_released_after_it_is_complete) {
   LoopbackRanks ranks{4, {.segment_bytes = 10'000, .segments_in_flight = 1}};
   const Bytes data = pattern(100'000, 2);

@@ -391,6 +391,88 @@ TEST(FromTrace, makes_each_worker_a_stream_that_waits_for_tasks_of_the_others) {
   EXPECT_EQ(find_trouble(schedule), std::vector<std::string>{});
 }
 
+/// The same run with calls of MPI: a barrier before the tasks, a message out of a task of rank 0, and an all-reduce
+/// after all. The message has the communicator and the number of one of the engine's.
+trace::RunTrace run_of_calls_and_tasks() {
+  trace::RunTrace run = run_of_two_workers();
+  enum : std::uint32_t { init, barrier, send, receive, all_reduce };
+  for (trace::RankTrace& trace : run.ranks) {
+    trace.threads.push_back({WorkerId{0}, "main"});  // as the preloaded recorder names it
+    trace.engines.push_back({.workers = 2});
+    trace.communicators[3] = {0, 1};
+    trace.names[static_cast<std::size_t>(trace::Role::function)] = {{trace::NameId{init}, "MPI_Init"},
+                                                                    {trace::NameId{barrier}, "MPI_Barrier"},
+                                                                    {trace::NameId{send}, "MPI_Send"},
+                                                                    {trace::NameId{receive}, "MPI_Recv"},
+                                                                    {trace::NameId{all_reduce}, "MPI_Allreduce"}};
+  }
+  const auto call = [&](std::uint32_t rank, std::uint32_t thread, CallClass what, std::uint32_t function, int start) {
+    std::vector<trace::Recorded<trace::CallEvent>>& calls = run.ranks[rank].calls;
+    calls.push_back({thread,
+                     {.what = what,
+                      .function = trace::NameId{function},
+                      .communicator = what == CallClass::collective ? 0 : trace::nothing,
+                      .start = nanoseconds{start},
+                      .end = nanoseconds{start + 5},
+                      .number = static_cast<std::uint32_t>(calls.size())}});
+  };
+  const auto message = [&](std::uint32_t rank, std::uint32_t thread, MessageDirection direction, int posted) {
+    run.ranks[rank].messages.push_back({thread,
+                                        {.direction = direction,
+                                         .peer = Rank{1 - rank},
+                                         .communicator = 3,
+                                         .sequence = 1,
+                                         .bytes = 8,
+                                         .is_matched_by_order = true,
+                                         .posted = nanoseconds{posted},
+                                         .completed = nanoseconds{posted + 5}}});
+  };
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    call(rank, 2, CallClass::begins_or_ends, init, -30);
+    call(rank, 2, CallClass::collective, barrier, -15);
+  }
+  call(0, 1, CallClass::message, send, 10);
+  message(0, 1, MessageDirection::sent, 10);
+  call(1, 2, CallClass::message, receive, 20);
+  message(1, 2, MessageDirection::received, 20);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    call(rank, 2, CallClass::collective, all_reduce, 130);
+  }
+  return run;
+}
+
+TEST(FromTrace, plays_calls_between_and_inside_the_tasks_of_their_thread) {
+  const trace::RunTrace run = run_of_calls_and_tasks();
+  EXPECT_TRUE(has_calls_and_tasks(run));
+  const Schedule schedule = schedule_from_run(run).value();
+  ASSERT_EQ(schedule.ranks[0].streams.size(), 2U);
+  const Stream& worker = schedule.ranks[0].streams[1];
+  EXPECT_EQ(text_of(worker), "compute 10, send 1, wait 1, compute 25, send 1, after 0/5, compute 30, wait 4");
+  EXPECT_EQ(text_of(schedule.ranks[0].streams[0]),
+            "compute 10, collective 1, wait 1, compute 10, receive 1, wait 4, after 1/3, compute 10, after 1/6, "
+            "compute 10, collective 4, wait 10");
+  EXPECT_EQ(text_of(schedule.ranks[1].streams[0]),
+            "compute 10, collective 1, wait 1, compute 10, compute 5, receive 0, wait 5, after 1/3, compute 50, "
+            "collective 4, wait 9")
+      << "the thread waited between its task and the call";
+  EXPECT_NE(worker.operations[4].communicator, worker.operations[1].communicator);
+  EXPECT_EQ(schedule.communicators.at(worker.operations[4].communicator), (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(find_trouble(schedule), std::vector<std::string>{});
+  EXPECT_EQ(schedule.notices, std::vector<std::string>{});
+  EXPECT_EQ(schedule.length, nanoseconds{160});
+}
+
+TEST(FromTrace, plays_calls_alone_where_an_engine_moved_their_messages) {
+  trace::RunTrace run = run_of_calls_and_tasks();
+  for (trace::RankTrace& trace : run.ranks) {
+    trace.engines.front().carries_calls = true;
+  }
+  EXPECT_FALSE(has_calls_and_tasks(run));
+  const Schedule schedule = schedule_from_run(run).value();
+  EXPECT_EQ(text_of(schedule.ranks[0].streams.at(0)), "compute 35, send 1, wait 1");
+  EXPECT_EQ(schedule.notices.size(), 2U) << "the tasks, and the messages";
+}
+
 TEST(FromTrace, says_which_steps_there_are) {
   trace::RunTrace run;
   run.ranks.resize(1);

@@ -53,7 +53,7 @@ MPI_SIGNATURES = re.compile(
 MPI_ALLOWED = re.compile(
     r"src/plait/(accelerate|c|fortran|net/mpi|data/balance/zoltan|data/checkpoints/hdf5/mpi|files/hdf5/mpi|fft/mpi|particles/hdf5/mpi|preload|python|record|replay/backend/mpi"
     r"|replay/calibrate|replay/program|runtime)/|src/plait/plait\.h$|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
-    r"|examples/|bench/|tests/(accelerate|c|data/balance/zoltan|files/hdf5/mpi|fft/mpi|net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|sph|pic|dns|mpi|particles/hdf5/mpi)"
+    r"|examples/|bench/|tests/(accelerate|bench/collectives|c|data/balance/zoltan|files/hdf5/mpi|fft/mpi|net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|sph|pic|dns|mpi|particles/hdf5/mpi)"
 )
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

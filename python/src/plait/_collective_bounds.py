@@ -153,7 +153,7 @@ _GATHERED_BY_ALL: dict[str, _Time] = {
     "ring": _ring,
     "all at once": _one_by_one,
 }
-_PREFIX: dict[str, _Time] = {"recursive doubling": _tree}
+_PREFIX: dict[str, _Time] = {"recursive doubling": _tree, "pipeline": _pipeline}
 _SCATTERED_SUM: dict[str, _Time] = {"recursive halving": _doubling, "pairwise exchange": _ring}
 _AMONG_NEIGHBOURS: dict[str, _Time] = {"all at once": _one_by_one}
 _ALGORITHMS: dict[str, dict[str, _Time]] = {

@@ -112,6 +112,36 @@ def test_plait_run_records_both(pic: Path, tmp_path: Path, ranks: int) -> None:
     assert not (tmp_path / "run" / "engine").exists()
 
 
+def replayed(program: Path, folder: Path, *arguments: str) -> tuple[Run, Run, str]:
+    """A run with calls and tasks, its replay, and what that printed."""
+    plait("run", "-n", 2, "-w", 2, "--record-mpi", "-o", folder / "run", program, *arguments)
+    done = started("replay", folder / "run", "--compute", "drop", "-o", folder / "again")
+    return read_run(folder / "run"), read_run(folder / "again"), done.stderr
+
+
+def test_a_replay_has_the_calls_beside_the_tasks(pic: Path, tmp_path: Path) -> None:
+    logged, again, said = replayed(pic, tmp_path, *ARGUMENTS)
+    assert "left out" not in said
+    wanted = match_messages(logged.messages.filter(~IS_OF_ENGINE))
+    assert match_messages(again.messages).height == wanted.height
+    calls = [logged.functions[function] for function in logged.calls["function"]]
+    played = [again.functions[function] for function in again.calls["function"]]
+    assert played.count("MPI_Iallreduce") == calls.count("MPI_Allreduce") > 0  # two streams: tested
+    predicted = plait("predict", tmp_path / "run", "--platform", "gigabit", "--no-advice")
+    assert re.search(r"^predicted ", predicted, re.MULTILINE)
+
+
+def test_a_replay_has_the_messages_of_tasks(tmp_path: Path) -> None:
+    dns = _build.built_application("plait-dns")
+    if dns is None:
+        pytest.skip("plait-dns is not built")
+    logged, again, said = replayed(Path(dns), tmp_path, "--points", "16", "--steps", "2")
+    assert "left out" not in said
+    engine = match_messages(logged.messages.filter(IS_OF_ENGINE))
+    of_tasks = engine.filter(pl.col("sent_ns") >= logged.tasks["start_ns"].min())
+    assert 0.9 * of_tasks.height < match_messages(again.messages).height <= engine.height
+
+
 def test_calls_of_the_mpi_driver_are_left_out(pic: Path, tmp_path: Path) -> None:
     command = ("run", "-n", 2, "-w", 2, "--record-mpi", "-o", tmp_path / "run", pic, *ARGUMENTS)
     plait(*command, PLAIT_NETWORK="mpi")

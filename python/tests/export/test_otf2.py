@@ -14,7 +14,7 @@ from both_ways import OTF2
 from halo_run import Halo
 
 from plait import read_run
-from plait._events import Run
+from plait._events import CALL_BEGUN_COLLECTIVE, Run
 from plait.writers.plait import write_run
 
 otf2 = pytest.importorskip("otf2", reason="no Python package otf2: pip install otf2")
@@ -83,6 +83,30 @@ def test_calls_are_regions_and_mpi_events_lie_in_them(tmp_path: Path) -> None:
     assert where["MpiCollectiveBegin"] == where["MpiCollectiveEnd"] == {"MPI_Allreduce": 20}
     assert where["NonBlockingCollectiveRequest"] == {"MPI_Iallreduce": 20}
     assert where["NonBlockingCollectiveComplete"] == {"MPI_Wait": 20}
+
+
+@pytest.mark.parametrize("way", OTF2)
+def test_calls_have_their_call_site(way: str, tmp_path: Path) -> None:
+    run = Halo().run()
+    write_run(run, tmp_path / "run")
+    OTF2[way](tmp_path / "run", tmp_path / "otf2")
+    found = Counter(
+        (event.region.name, attribute.name, where.file, where.line_number)
+        for _, event in events_of(tmp_path / "otf2")
+        if isinstance(event, otf2.events.Enter)
+        for attribute, where in (event.attributes or {}).items()
+    )
+    run = read_run(tmp_path / "run")
+    wanted = Counter(
+        (run.functions[function], "call site", site.file or site.place, site.line or 0)
+        for function, site in (
+            (function, run.sites[site])
+            for function, site, kind in run.calls.select("function", "site", "class").rows()
+            if site >= 0 and kind != CALL_BEGUN_COLLECTIVE
+        )
+    )
+    assert found == wanted
+    assert len({key[2:] for key in found}) > 3
 
 
 def test_progress_counts_every_event(tmp_path: Path) -> None:

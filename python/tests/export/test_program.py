@@ -111,6 +111,10 @@ def _otf2_events(output: Path) -> Counter[Any]:
                 for name, value in vars(event).items()
                 if name not in ("request_id", "attributes")
             ]
+            facts += [
+                (attribute.name, (where.file, where.line_number))
+                for attribute, where in (event.attributes or {}).items()
+            ]
             found[location.name, location.group.name, type(event).__name__, str(sorted(facts))] += 1
     return found
 

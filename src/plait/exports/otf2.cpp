@@ -2,6 +2,7 @@
 #include "plait/exports/otf2.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -130,6 +131,8 @@ class Otf2Archive::Writer {
       throw Error{ErrorCode::io, fmt::format("{} cannot be created ({})", folder.string(), trouble.message())};
     }
     otf2_.set_error_callback(note_error, &first_error_);
+    attributes_ = otf2_.new_attributes();
+    check(attributes_ == nullptr ? 1 : 0);
     archive_ = otf2_.open(
         folder.c_str(), archive_name, mode_write, event_chunk_bytes, definition_chunk_bytes, posix, uncompressed);
     check(archive_ == nullptr ? 1 : 0);
@@ -147,6 +150,9 @@ class Otf2Archive::Writer {
     if (archive_ != nullptr) {
       otf2_.close(archive_);
     }
+    if (attributes_ != nullptr) {
+      otf2_.delete_attributes(attributes_);
+    }
     otf2_.set_error_callback(nullptr, nullptr);
   }
 
@@ -162,6 +168,7 @@ class Otf2Archive::Writer {
           {rank.clock(rank.trace.counters[row].event.time), Point::Order::begins, Point::Kind::counter, row});
     }
     counts_ = counts_of(rank, referred_.metrics);
+    sources_of_rank_.clear();
     for (std::uint32_t row = 0; row < counts_.size(); ++row) {
       locations.of(counts_[row].worker)
           .points.push_back({counts_[row].end, Point::Order::begins, Point::Kind::count, row});
@@ -329,7 +336,7 @@ class Otf2Archive::Writer {
           *location.track,
           [&](const Bar& bar) {
             points_before({bar.start, Point::Order::edge});
-            check(otf2_.enter(out, nullptr, bar.start, bar.name));
+            check(otf2_.enter(out, attributes_of(*location.track, bar, rank.trace), bar.start, bar.name));
             note(bar.start);
             ++count;
           },
@@ -345,6 +352,32 @@ class Otf2Archive::Writer {
     check(otf2_.close_definitions_of(archive_, otf2_.definitions_of(archive_, location.number)));
     referred_.locations[location.number].events = count;
     events_ += count;
+  }
+
+  /// Of a call with a known call site, a list with it; null without.
+  detail::Otf2Attributes* attributes_of(const Track& track, const Bar& bar, const trace::RankTrace& trace) {
+    if (track.what != Track::What::calls) {
+      return nullptr;
+    }
+    const trace::NameId site = trace.calls[bar.row].event.site;
+    if (!site) {
+      return nullptr;
+    }
+    const auto [known, is_new] = sources_of_rank_.try_emplace(site.value(), 0);
+    if (is_new) {
+      known->second = reference_of(texts_.source_of(trace.name(trace::Role::call_site, site)));
+    }
+    check(otf2_.add_source_location(attributes_, detail::otf2_call_site, known->second));
+    return attributes_;
+  }
+
+  Otf2Reference reference_of(const SourceLine& source) {
+    const auto number = static_cast<Otf2Reference>(referred_.sources.size());
+    const auto [known, is_new] = sources_.try_emplace({source.file, source.line}, number);
+    if (is_new) {
+      referred_.sources.push_back(source);
+    }
+    return known->second;
   }
 
   void note(std::uint64_t time) noexcept {
@@ -446,11 +479,14 @@ class Otf2Archive::Writer {
   trace::Meta meta_;
   detail::Otf2FlushCallbacks flush_{flush_before, nullptr};
   detail::Otf2Archive* archive_ = nullptr;
+  detail::Otf2Attributes* attributes_ = nullptr;
   detail::Otf2Status first_error_ = 0;
   detail::Otf2Referred referred_;
   SiteTexts texts_;
   PathTree paths_{texts_, referred_.regions};
   std::vector<Count> counts_;  ///< Of the present rank.
+  std::map<std::pair<std::string, std::uint32_t>, Otf2Reference> sources_;
+  std::unordered_map<std::uint32_t, Otf2Reference> sources_of_rank_;  ///< By number of the site in the present rank.
   std::unordered_map<std::string, std::optional<Otf2Enum>> operations_;
   std::uint64_t events_ = 0;
 };

@@ -50,6 +50,17 @@ Result<std::vector<TimeRange>> ranges_of(const trace::RunTrace& run, std::option
   return ranges;
 }
 
+bool has_any_calls(const trace::RunTrace& run) {
+  return std::ranges::any_of(run.ranks, [](const auto& rank) { return !rank.calls.empty(); });
+}
+
+/// Whether an engine recorded beside the calls that moved messages of its own, not those of the calls.
+bool has_engine_of_its_own(const trace::RunTrace& run) {
+  return std::ranges::all_of(run.ranks, [](const trace::RankTrace& rank) {
+    return !rank.engines.empty() && std::ranges::none_of(rank.engines, &trace::EngineEvent::carries_calls);
+  });
+}
+
 }  // namespace
 
 Result<Schedule> schedule_from_run(const trace::RunTrace& run, std::optional<std::uint32_t> step) {
@@ -57,29 +68,36 @@ Result<Schedule> schedule_from_run(const trace::RunTrace& run, std::optional<std
   if (!ranges) {
     return ranges.error();
   }
-  const bool has_calls = std::ranges::any_of(run.ranks, [](const auto& rank) { return !rank.calls.empty(); });
+  const bool has_calls = has_any_calls(run);
   const bool has_messages = std::ranges::any_of(run.ranks, [](const auto& rank) { return !rank.messages.empty(); });
   if (!has_calls && !has_messages) {
     return Error{
         ErrorCode::bad_input,
         "the trace has neither messages nor calls, so there is nothing to replay; record one with `plait record`"};
   }
+  const StepRange steps = step ? StepRange{*step, *step} : StepRange{};
   Schedule schedule;
-  if (has_calls) {
-    schedule = detail::schedule_from_calls(run, ranges.value(), step.value_or(0));
-  } else if (detail::has_ordered_tasks(run)) {
-    try {
-      schedule = detail::schedule_from_tasks(run, step ? StepRange{*step, *step} : StepRange{});
-    } catch (const Error& error) {
-      return error;
+  try {
+    if (has_calls_and_tasks(run)) {
+      schedule = detail::schedule_from_tasks_and_calls(run, ranges.value(), steps);
+    } else if (has_calls) {
+      schedule = detail::schedule_from_calls(run, ranges.value(), step.value_or(0));
+    } else if (detail::has_ordered_tasks(run)) {
+      schedule = detail::schedule_from_tasks(run, steps);
+    } else {
+      schedule = detail::schedule_from_messages(run, ranges.value());
     }
-  } else {
-    schedule = detail::schedule_from_messages(run, ranges.value());
+  } catch (const Error& error) {
+    return error;
   }
   for (const trace::RankTrace& rank : run.ranks) {
     schedule.notices.insert(schedule.notices.end(), rank.notices.begin(), rank.notices.end());
   }
   return schedule;
+}
+
+bool has_calls_and_tasks(const trace::RunTrace& run) {
+  return has_any_calls(run) && has_engine_of_its_own(run) && detail::has_ordered_tasks(run);
 }
 
 Result<Schedule> schedule_from_folder(const std::filesystem::path& folder, std::optional<std::uint32_t> step) {

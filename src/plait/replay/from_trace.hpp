@@ -21,6 +21,9 @@ namespace plait::replay {
 /// In a run of tasks, each worker of a rank is a stream: its tasks in their order, and before each a wait for the
 /// messages that it depended on, and for tasks of other workers that it came after.
 ///
+/// In a run that has both, calls are between and inside the tasks of their thread, in its order. Where the order of
+/// tasks is not known, or an engine moved the messages of the calls (`plait accelerate`), the calls alone are taken.
+///
 /// In other runs (SWIFT's logs, tasks of several workers without a known order), each rank has one stream: its sends
 /// and receives at their logged times, and a wait for all of them at the end of each step. All times are by rank 0's
 /// clock.
@@ -33,5 +36,8 @@ namespace plait::replay {
 /// As above, for the run in a folder.
 [[nodiscard]] Result<Schedule> schedule_from_folder(const std::filesystem::path& folder,
                                                     std::optional<std::uint32_t> step = {});
+
+/// Whether the exchange of the run has both: calls of MPI, and tasks of plait's engine with their messages.
+[[nodiscard]] bool has_calls_and_tasks(const trace::RunTrace& run);
 
 }  // namespace plait::replay

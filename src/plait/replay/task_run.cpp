@@ -90,6 +90,7 @@ Result<TaskRun> tasks_of_run(const trace::RunTrace& run, StepRange steps) {
     result.ranks = static_cast<std::uint32_t>(run.ranks.size());
     result.workers = std::max(1U, run.meta.workers);
     result.hosts = run.meta.hosts;
+    result.origin = time->first;
     result.length = time->second - time->first;
     count_receives_without(result);
     for (const trace::RankTrace& rank : run.ranks) {

@@ -103,6 +103,7 @@ struct TaskRun {
   ListOf<std::uint32_t> sent;           ///< Messages of each send node.
   std::vector<std::uint32_t> received;  ///< The message of each node, or `RunNode::none`.
   StolenRate stolen;                    ///< What messages take of the processor.
+  nanoseconds origin{};                 ///< The beginning of the run, by rank 0's clock.
   nanoseconds length{};                 ///< From the first task or message to the end of the last.
   std::vector<std::string> notices;
 };

@@ -27,14 +27,16 @@ def predict(
 
 
 def may_have_tasks(log: Path | None) -> bool:
-    """Whether the run was recorded by plait's own runtime: only that records tasks."""
+    """Whether plait's own runtime recorded, alone or beside calls of MPI: only that records tasks."""
     if log is None:
         return False
     try:
         meta = json.loads((log / "meta.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return True  # plait-predict reports what is wrong
-    return isinstance(meta, dict) and meta.get("recorder", "plait") == "plait"
+    if not isinstance(meta, dict):
+        return False
+    return meta.get("recorder", "plait") == "plait" or "workers" in (meta.get("options") or {})
 
 
 def platform_file(name: str) -> Path:

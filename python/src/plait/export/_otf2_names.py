@@ -58,6 +58,7 @@ class Definitions:
         self._paths = call_paths(run)
         self._contexts = self._define_contexts(self._paths)
         self.interrupts = self._define_interrupts()
+        self._sources: dict[int, dict[Any, Any]] = {}
 
     @staticmethod
     def key(track: Track) -> Key:
@@ -74,6 +75,22 @@ class Definitions:
     def context(self, site: int) -> Any:
         """The calling context of a sample."""
         return self._contexts[self._paths.of_site[site]]
+
+    def call_site(self, site: int) -> dict[Any, Any]:
+        """The attributes of a call at this place: its line in the source, or its place as the file."""
+        if site not in self._sources:
+            place = self._run.sites[site]
+            known = place.file is not None
+            where = self._registry.source_code_location(
+                place.file if known else place.place, (place.line or 0) if known else 0
+            )
+            attribute = self._registry.attribute(
+                "call site",
+                "where in the program the function was called",
+                type=enums.Type.SOURCE_CODE_LOCATION,
+            )
+            self._sources[site] = {attribute: where}
+        return self._sources[site]
 
     def comm(self, number: int) -> Any:
         """That of all ranks where nothing is known of this one."""

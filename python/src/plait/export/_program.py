@@ -97,17 +97,22 @@ def otf2_by_program(program: Path, folder: Path, output: Path, progress: Progres
         return _run([*command, "--labels", str(labels)], progress)
 
 
-def _texts(sites: Path) -> dict[str, dict[str, str | list[str]]]:
-    """Of each place: its label, and the functions of its call path."""
+def _texts(sites: Path) -> dict[str, dict[str, str | int | list[str]]]:
+    """Of each place: its label, the functions of its call path, and its file and line where known."""
     try:
         places = json.loads(sites.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     found = read_sites(sites, tuple(places), []) if isinstance(places, dict) else ()
-    return {
-        site.place: {"label": str(site), "path": [one.function_name for one in site.path]}
-        for site in found
-    }
+    texts: dict[str, dict[str, str | int | list[str]]] = {}
+    for site in found:
+        text = texts[site.place] = {
+            "label": str(site),
+            "path": [one.function_name for one in site.path],
+        }
+        if site.file is not None:
+            text |= {"file": site.file, "line": site.line or 0}
+    return texts
 
 
 def _run(command: list[str], progress: Progress) -> list[str]:

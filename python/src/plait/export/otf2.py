@@ -101,7 +101,7 @@ def _fill(archive: Any, run: Run, tracks: Sequence[Track], progress: Callable[[i
     for key, location in names.locations.items():
         writer = archive.event_writer_from_location(location)
         own = [track for track in tracks if names.key(track) == key]
-        bars = _bar_events(own[0], names) if own else iter(())
+        bars = _bar_events(run, own[0], names) if own else iter(())
         told = sorted(points.get(key, []), key=itemgetter(0, 1))
         _write(writer, heapq.merge(bars, told, key=itemgetter(0, 1)), zero, progress)
 
@@ -125,9 +125,13 @@ def _write(writer: Any, told: Iterator[Event], zero: int, progress: Callable[[in
     progress(since)
 
 
-def _bar_events(track: Track, names: Definitions) -> Iterator[Event]:
-    for time, begins, name, _ in edges(track):
-        yield time, _EDGE, "enter" if begins else "leave", (names.regions[name],)
+def _bar_events(run: Run, track: Track, names: Definitions) -> Iterator[Event]:
+    """Calls have their call site as an attribute, where it is known."""
+    sites = run.calls["site"].to_list() if track.table == "calls" else None
+    for time, begins, name, row in edges(track):
+        site = sites[row] if begins and sites is not None else -1
+        told = (names.regions[name],) if site < 0 else (names.regions[name], names.call_site(site))
+        yield time, _EDGE, "enter" if begins else "leave", told
 
 
 def _points(run: Run, names: Definitions) -> dict[Any, list[Event]]:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 #: Why a report of a profile has no waits of one rank for another.
 NOT_KNOWN = (
     "This is a profile: it has sums, not events. Which rank came late, what was in flight and what "
-    "could overlap cannot be known from sums."
+    "could overlap cannot be known from sums. Data with gaps in memory (structs, columns) and data "
+    "without are in the same sums: what the gaps cost needs a window."
 )
 _COUNTED = ("count", "time_ns", "bytes_given", "bytes_got")
 

@@ -61,6 +61,7 @@ constexpr std::array collectives{
     "REDUCE_SCATTER_BLOCK",
 };
 
+constexpr Otf2Enum source_code_location = 20;  // OTF2_Type
 constexpr std::uint64_t ticks_per_second = 1'000'000'000;
 constexpr Otf2Time unknown_time = ~Otf2Time{0};
 
@@ -115,6 +116,7 @@ Otf2Status Otf2DefinitionWriter::write(const Otf2Referred& referred, const trace
   write_regions(referred.regions);
   write_communicators(referred, ranks);
   write_metrics(referred.metrics);
+  write_sources(referred.sources);
   write_contexts(referred);
   return status_;
 }
@@ -189,6 +191,19 @@ void Otf2DefinitionWriter::write_metrics(const Names& names) {
     const Otf2Enum mode = names[number].kind == Names::Kind::count ? relative_last : absolute_point;
     check(otf2_.metric_member(out_, number, text, string(""), other, mode, real, decimal, 0, string("#")));
     check(otf2_.metric_class(out_, number, 1, &number, asynchronous, other));
+  }
+}
+
+void Otf2DefinitionWriter::write_sources(const std::vector<SourceLine>& sources) {
+  if (!sources.empty()) {
+    check(otf2_.attribute(out_,
+                          otf2_call_site,
+                          string("call site"),
+                          string("where in the program the function was called"),
+                          source_code_location));
+  }
+  for (Otf2Reference number = 0; number < sources.size(); ++number) {
+    check(otf2_.source_location(out_, number, string(sources[number].file), sources[number].line));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "plait/exports/detail/otf2_library.hpp"
 #include "plait/exports/names.hpp"
 #include "plait/exports/samples.hpp"
+#include "plait/exports/site_texts.hpp"
 #include "plait/trace/meta.hpp"
 
 namespace plait::exports::detail {
@@ -34,6 +35,7 @@ struct Otf2Referred {
 
   Names regions;
   Names metrics;
+  std::vector<SourceLine> sources;                       ///< Of call sites, each once.
   std::vector<PathTree::Node> contexts;                  ///< Calling contexts of samples.
   std::optional<std::uint64_t> interval_ns;              ///< The shortest between samples; nothing without samples.
   std::vector<Location> locations;                       ///< By number.
@@ -45,6 +47,8 @@ struct Otf2Referred {
 
 /// That of all ranks.
 inline constexpr Otf2Reference otf2_world = 0;
+/// The attribute of calls that has their call site.
+inline constexpr Otf2Reference otf2_call_site = 0;
 /// What samples are taken by.
 inline constexpr Otf2Reference otf2_interrupts = 0;
 static_assert(PathTree::none == otf2_nothing, "the outermost function has no caller in both");
@@ -65,6 +69,7 @@ class Otf2DefinitionWriter {
   void write_communicators(const Otf2Referred& definitions, std::uint32_t ranks);
   void write_communicator(const std::string& name, const Otf2Referred::Communicator& communicator, std::uint32_t ranks);
   void write_metrics(const Names& names);
+  void write_sources(const std::vector<SourceLine>& sources);
   void write_contexts(const Otf2Referred& referred);
 
   const Otf2Functions& otf2_;

@@ -42,6 +42,9 @@ void find_archive_functions(void* handle, Otf2Functions& functions) {
 }
 
 void find_event_functions(void* handle, Otf2Functions& functions) {
+  find(handle, "AttributeList_New", functions.new_attributes);
+  find(handle, "AttributeList_Delete", functions.delete_attributes);
+  find(handle, "AttributeList_AddSourceCodeLocationRef", functions.add_source_location);
   find(handle, "EvtWriter_Enter", functions.enter);
   find(handle, "EvtWriter_Leave", functions.leave);
   find(handle, "EvtWriter_MpiSend", functions.send);
@@ -69,6 +72,8 @@ void find_definition_functions(void* handle, Otf2Functions& functions) {
   find(handle, "GlobalDefWriter_WriteComm", functions.communicator);
   find(handle, "GlobalDefWriter_WriteMetricMember", functions.metric_member);
   find(handle, "GlobalDefWriter_WriteMetricClass", functions.metric_class);
+  find(handle, "GlobalDefWriter_WriteAttribute", functions.attribute);
+  find(handle, "GlobalDefWriter_WriteSourceCodeLocation", functions.source_location);
   find(handle, "GlobalDefWriter_WriteCallingContext", functions.calling_context);
   find(handle, "GlobalDefWriter_WriteInterruptGenerator", functions.interrupt_generator);
 }

@@ -16,6 +16,7 @@ struct Otf2Archive;
 struct Otf2Events;
 struct Otf2Definitions;
 struct Otf2GlobalDefinitions;
+struct Otf2Attributes;
 
 using Otf2Time = std::uint64_t;
 using Otf2Location = std::uint64_t;
@@ -64,8 +65,12 @@ struct Otf2Functions {
   Otf2Function<Otf2Definitions*(Otf2Archive*, Otf2Location)> definitions_of;
   Otf2Function<Otf2Status(Otf2Archive*, Otf2Definitions*)> close_definitions_of;
   Otf2Function<Otf2GlobalDefinitions*(Otf2Archive*)> global_definitions;
+  // Attributes of the next event, whose writing empties the list.
+  Otf2Function<Otf2Attributes*()> new_attributes;
+  Otf2Function<Otf2Status(Otf2Attributes*)> delete_attributes;
+  Otf2Function<Otf2Status(Otf2Attributes*, Otf2Reference, Otf2Reference)> add_source_location;
   // Events; the second argument is a list of attributes.
-  Otf2Function<Otf2Status(Otf2Events*, void*, Otf2Time, Otf2Reference)> enter;
+  Otf2Function<Otf2Status(Otf2Events*, Otf2Attributes*, Otf2Time, Otf2Reference)> enter;
   Otf2Function<Otf2Status(Otf2Events*, void*, Otf2Time, Otf2Reference)> leave;
   Otf2Function<Otf2Status(Otf2Events*, void*, Otf2Time, std::uint32_t, Otf2Reference, std::uint32_t, std::uint64_t)>
       send;
@@ -146,6 +151,10 @@ struct Otf2Functions {
   Otf2Function<Otf2Status(
       Otf2GlobalDefinitions*, Otf2Reference, std::uint8_t, const Otf2Reference*, Otf2Enum, Otf2Enum)>
       metric_class;
+  /// Name, description, type.
+  Otf2Function<Otf2Status(Otf2GlobalDefinitions*, Otf2Reference, Otf2Reference, Otf2Reference, Otf2Enum)> attribute;
+  /// File, line.
+  Otf2Function<Otf2Status(Otf2GlobalDefinitions*, Otf2Reference, Otf2Reference, std::uint32_t)> source_location;
   /// Region, place in the source, calling context of the caller.
   Otf2Function<Otf2Status(Otf2GlobalDefinitions*, Otf2Reference, Otf2Reference, Otf2Reference, Otf2Reference)>
       calling_context;

@@ -30,7 +30,7 @@ struct Arguments {
   std::string labels;
 };
 
-/// An object with `label` and `path`, a list of functions, for each place.
+/// An object with `label`, `path`, a list of functions, and, if they are known, `file` and `line` for each place.
 SiteTexts read_texts(const std::string& file) {
   SiteTexts texts;
   if (!file.empty()) {
@@ -43,6 +43,9 @@ SiteTexts read_texts(const std::string& file) {
       if (text.contains("label") && text.contains("path")) {
         texts.labels.emplace(place, text["label"].get<std::string>());
         texts.paths.emplace(place, text["path"].get<std::vector<std::string>>());
+        if (text.contains("file")) {
+          texts.sources.emplace(place, SourceLine{text["file"].get<std::string>(), text.value("line", 0U)});
+        }
       }
     }
   }

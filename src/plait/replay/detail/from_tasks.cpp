@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -10,7 +12,9 @@
 
 #include <fmt/format.h>
 
+#include "plait/replay/detail/call_writer.hpp"
 #include "plait/replay/detail/matched_messages.hpp"
+#include "plait/replay/detail/rank_calls.hpp"
 #include "plait/replay/detail/stream_builder.hpp"
 
 namespace plait::replay::detail {
@@ -124,8 +128,14 @@ class EarlierParts {
 /// The operations of all ranks.
 class TaskStreams {
  public:
-  explicit TaskStreams(const TaskRun& run)
-      : run_{run}, messages_{messages_before(run)}, parts_{run}, operations_(run.nodes.size()) {
+  /// `calls`: of each rank, or none. Messages of tasks are on `communicator`.
+  TaskStreams(const TaskRun& run, const std::vector<RankCalls>& calls, std::uint32_t communicator)
+      : run_{run},
+        calls_{calls},
+        communicator_{communicator},
+        messages_{messages_before(run)},
+        parts_{run},
+        operations_(run.nodes.size()) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> numbers;
     for (const RunMessage& message : run.messages) {
       tags_.push_back(numbers[{run.nodes[message.send].rank, run.nodes[message.receive].rank}]++);
@@ -134,7 +144,10 @@ class TaskStreams {
     waited_at_.assign(run.nodes.size(), {none, 0});
   }
 
-  [[nodiscard]] Schedule schedule() {
+  /// `beginning`: when the program begins to compute, by rank 0's clock.
+  [[nodiscard]] Schedule schedule(nanoseconds beginning, CallTotals& totals) {
+    beginning_ = beginning;
+    totals_ = &totals;
     std::vector<std::vector<std::uint32_t>> of_rank(run_.ranks);
     for (std::uint32_t node = 0; node < run_.nodes.size(); ++node) {
       if (run_.nodes[node].role != NodeRole::join) {
@@ -143,9 +156,10 @@ class TaskStreams {
     }
     Schedule schedule;
     schedule.length = run_.length;
-    for (std::vector<std::uint32_t>& nodes : of_rank) {
+    for (std::uint32_t rank = 0; rank < run_.ranks; ++rank) {
+      std::vector<std::uint32_t>& nodes = of_rank[rank];
       std::ranges::stable_sort(nodes, {}, [this](std::uint32_t node) { return run_.nodes[node].start; });
-      write(nodes, schedule.ranks.emplace_back());
+      write(nodes, rank, schedule.ranks.emplace_back());
     }
     return schedule;
   }
@@ -158,20 +172,16 @@ class TaskStreams {
     std::vector<Stream>& streams;
     std::vector<StreamBuilder> builders;
     std::vector<std::vector<std::uint32_t>> covered;  ///< Of each stream: operations of the others that it comes after.
+    std::vector<std::optional<CallWriter>> calls;     ///< Of each stream's thread, if it called MPI.
   };
 
-  void write(const std::vector<std::uint32_t>& nodes, RankSchedule& rank) {
+  void write(const std::vector<std::uint32_t>& nodes, std::uint32_t number, RankSchedule& rank) {
     std::uint32_t workers = 1;
     for (const std::uint32_t node : nodes) {
       workers = std::max(workers, run_.nodes[node].worker + 1);
     }
-    rank.streams.resize(workers);
-    Writing writing{rank.streams, {}, {}};
-    writing.covered.assign(workers, std::vector<std::uint32_t>(workers, 0));
-    for (std::uint32_t worker = 0; worker < workers; ++worker) {
-      rank.streams[worker].name = workers == 1 ? "tasks" : fmt::format("worker {}", worker);
-      writing.builders.emplace_back(rank.streams[worker]);
-    }
+    Writing writing{rank.streams, {}, {}, {}};
+    add_streams(workers, number, writing);
     for (const std::uint32_t node : nodes) {
       for (const std::uint32_t message : messages_[node]) {
         if (run_.nodes[message].role == NodeRole::receive) {
@@ -184,14 +194,104 @@ class TaskStreams {
       write(node, writing);
       end = std::max(end, run_.nodes[node].end);
     }
+    write_last_calls(end, writing);
     for (StreamBuilder& builder : writing.builders) {
       builder.wait_for_the_rest(end, nodes.empty() ? 0 : run_.nodes[nodes.back()].step);
+    }
+  }
+
+  /// One for each worker, and for each other thread that called MPI.
+  void add_streams(std::uint32_t workers, std::uint32_t rank, Writing& writing) const {
+    std::vector<std::optional<std::size_t>> threads(workers);
+    if (!calls_.empty()) {
+      const RankCalls& calls = calls_[rank];
+      for (std::size_t thread = 0; thread < calls.threads().size(); ++thread) {
+        const WorkerId worker = calls.trace().threads[thread].worker;
+        if (calls.threads()[thread].calls.empty()) {
+          continue;
+        }
+        if (worker && worker.value() < workers && !threads[worker.value()]) {
+          threads[worker.value()] = thread;
+        } else {
+          threads.emplace_back(thread);
+        }
+      }
+    }
+    writing.streams.resize(threads.size());
+    writing.calls.resize(threads.size());
+    writing.covered.assign(threads.size(), std::vector<std::uint32_t>(threads.size(), 0));
+    for (std::uint32_t i = 0; i < threads.size(); ++i) {
+      std::string& name = writing.streams[i].name;
+      name = workers == 1 ? "tasks" : fmt::format("worker {}", i);
+      if (i >= workers) {
+        name = calls_[rank].trace().threads[*threads[i]].name;
+      }
+      writing.builders.emplace_back(writing.streams[i]);
+      if (threads[i]) {
+        writing.calls[i].emplace(calls_[rank], *threads[i], 0U, beginning_);
+      }
+    }
+  }
+
+  void write_call(std::uint32_t stream, Writing& writing) {
+    writing.calls[stream]->write_next(writing.streams[stream], writing.builders[stream], *totals_);
+  }
+
+  /// Writes the calls of the stream's thread before a node of its own. What the thread did between two nodes but these
+  /// calls was waiting; before the first one, computing.
+  void write_calls_before(const RunNode& node, std::uint32_t stream, Writing& writing) {
+    std::optional<CallWriter>& calls = writing.calls[stream];
+    const bool is_first = writing.streams[stream].operations.empty();
+    bool has_any = false;
+    while (calls && calls->has_one_before(node.start)) {
+      go_on_to_call(*calls, !is_first);
+      write_call(stream, writing);
+      has_any = true;
+    }
+    if (is_first && has_any) {
+      writing.builders[stream].compute(calls->free(), node.start - calls->free(), node.step);
+    }
+  }
+
+  /// Writes the calls of each thread after its last node, when all others have ended.
+  void write_last_calls(nanoseconds end, Writing& writing) {
+    std::vector<StreamPoint> ends;
+    for (std::uint32_t stream = 0; stream < writing.streams.size(); ++stream) {
+      ends.push_back(end_of(stream, writing));
+    }
+    for (std::uint32_t stream = 0; stream < writing.streams.size(); ++stream) {
+      std::optional<CallWriter>& calls = writing.calls[stream];
+      if (!calls || calls->is_at_end()) {
+        continue;
+      }
+      while (calls->has_one_before(end)) {
+        go_on_to_call(*calls, stream < run_.workers);
+        write_call(stream, writing);
+      }
+      if (calls->is_at_end()) {
+        continue;
+      }
+      if (stream < run_.workers) {
+        come_after(ends, stream, writing, {.start = end});
+        calls->go_on_at(std::max(calls->free(), end));
+      }
+      while (!calls->is_at_end()) {
+        write_call(stream, writing);
+      }
+    }
+  }
+
+  /// A worker waits until its next call, where it has no task; another thread computes.
+  static void go_on_to_call(CallWriter& calls, bool is_worker) {
+    if (is_worker) {
+      calls.go_on_at(std::max(calls.free(), calls.start()));
     }
   }
 
   void write(std::uint32_t place, Writing& writing) {
     const RunNode& node = run_.nodes[place];
     const std::uint32_t stream = stream_of(place);
+    write_calls_before(node, stream, writing);
     std::vector<StreamPoint> others;
     wait_for_messages(place, stream, writing, others);
     for (const EarlierParts::Part& part : parts_.of(place)) {
@@ -281,21 +381,41 @@ class TaskStreams {
     }
   }
 
-  /// Adds the time of a task, in parts where it spawns others.
+  /// Adds the time of a task, in parts where it spawns others or calls MPI.
   void compute(std::uint32_t place, std::uint32_t stream, Writing& writing) {
     const RunNode& node = run_.nodes[place];
-    StreamBuilder& builder = writing.builders[stream];
     std::vector<Spawning> spawnings{run_.spawns.of(place).begin(), run_.spawns.of(place).end()};
     std::ranges::stable_sort(spawnings, {}, &Spawning::after);
     nanoseconds before = node.before + node.lag;
     nanoseconds done{};
     for (const Spawning& spawning : spawnings) {
       const nanoseconds at = std::clamp(spawning.after, done, node.took);
-      builder.compute(node.start + done, at - done + std::exchange(before, nanoseconds{}), node.step);
+      run_until(node, {done, at}, std::exchange(before, nanoseconds{}), stream, writing);
       done = at;
       spawned_at_[spawning.child] = end_of(stream, writing);
     }
-    builder.compute(node.start + done, node.took - done + before, node.step);
+    run_until(node, {done, node.took}, before, stream, writing);
+  }
+
+  /// Adds a part of a node with the calls in it, and `before` it the time of its worker.
+  void run_until(const RunNode& node,
+                 std::pair<nanoseconds, nanoseconds> part,
+                 nanoseconds before,
+                 std::uint32_t stream,
+                 Writing& writing) {
+    StreamBuilder& builder = writing.builders[stream];
+    std::optional<CallWriter>& calls = writing.calls[stream];
+    const nanoseconds end = node.start + part.second;
+    if (!calls || !calls->has_one_before(end)) {
+      builder.compute(node.start + part.first, part.second - part.first + before, node.step);
+      return;
+    }
+    builder.compute(node.start + part.first, before, node.step);
+    calls->go_on_at(node.start + part.first);
+    while (calls->has_one_before(end)) {
+      write_call(stream, writing);
+    }
+    builder.compute(calls->free(), end - calls->free(), node.step);
   }
 
   void begin(std::uint32_t place, StreamBuilder& builder) {
@@ -305,6 +425,7 @@ class TaskStreams {
       const bool is_send = node.role == NodeRole::send;
       operations_[place].push_back(builder.begin({.action = is_send ? Action::send : Action::receive,
                                                   .step = node.step,
+                                                  .communicator = communicator_,
                                                   .peer = run_.nodes[is_send ? message.receive : message.send].rank,
                                                   .tag = tags_[number],
                                                   .bytes = message.bytes,
@@ -319,6 +440,10 @@ class TaskStreams {
   }
 
   const TaskRun& run_;
+  const std::vector<RankCalls>& calls_;
+  std::uint32_t communicator_;
+  nanoseconds beginning_{};
+  CallTotals* totals_ = nullptr;
   std::vector<std::vector<std::uint32_t>> messages_;
   EarlierParts parts_;
   std::vector<std::vector<std::uint32_t>> operations_;  ///< Of each node, in its stream.
@@ -329,6 +454,11 @@ class TaskStreams {
   std::unordered_map<std::uint32_t, std::uint32_t> stream_of_receive_;  ///< The one that waits for it first.
 };
 
+/// A number that no communicator has; 0 is that of all ranks.
+std::uint32_t unused_number(const std::map<std::uint32_t, std::vector<std::uint32_t>>& communicators) {
+  return communicators.empty() ? 1 : communicators.rbegin()->first + 1;
+}
+
 }  // namespace
 
 bool has_ordered_tasks(const trace::RunTrace& run) {
@@ -337,14 +467,43 @@ bool has_ordered_tasks(const trace::RunTrace& run) {
     for (const auto& [thread, task] : rank.tasks) {
       threads.insert(thread);
     }
-    return threads.size() == 1 || (threads.size() > 1 && !(rank.graph_runs.empty() && rank.flow_tasks.empty()));
+    return threads.size() == 1 ||
+           (threads.size() > 1 && !(rank.graph_runs.empty() && rank.flow_tasks.empty() && rank.task_orders.empty()));
   });
 }
 
 Schedule schedule_from_tasks(const trace::RunTrace& run, StepRange steps) {
   const TaskRun tasks = tasks_of_run(run, steps).value();
-  Schedule schedule = TaskStreams{tasks}.schedule();
+  CallTotals totals;
+  Schedule schedule = TaskStreams{tasks, {}, 0}.schedule({}, totals);
   schedule.notices = match_messages(run, [](std::uint32_t, std::size_t) { return true; }).notices;
+  return schedule;
+}
+
+Schedule schedule_from_tasks_and_calls(const trace::RunTrace& run, std::span<const TimeRange> ranges, StepRange steps) {
+  TaskRun tasks = tasks_of_run(run, steps).value();
+  for (RunNode& node : tasks.nodes) {
+    node.start += tasks.origin;
+    node.end += tasks.origin;
+  }
+  const MatchedRun matched{run, ranges};
+  CallTotals totals;
+  std::vector<RankCalls> calls;
+  calls.reserve(run.ranks.size());
+  for (std::uint32_t rank = 0; rank < run.ranks.size(); ++rank) {
+    calls.emplace_back(run.ranks[rank], run.clock_line(Rank{rank}), matched, ranges[rank], totals);
+  }
+  const std::uint32_t communicator = unused_number(matched.communicators);
+  const nanoseconds beginning = std::min(tasks.origin, beginning_of(run, ranges));
+  Schedule schedule = TaskStreams{tasks, calls, communicator}.schedule(beginning, totals);
+  schedule.communicators = matched.communicators;
+  std::vector<std::uint32_t>& all = schedule.communicators[communicator];
+  all.resize(run.ranks.size());
+  std::iota(all.begin(), all.end(), 0U);
+  totals.of_engine = 0;  // they are played
+  schedule.notices = matched.notices();
+  report(totals, schedule.notices);
+  count_from_the_beginning(schedule, beginning);
   return schedule;
 }
 

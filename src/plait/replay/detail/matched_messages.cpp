@@ -26,8 +26,9 @@ struct Side {
   std::uint32_t sequence = 0;
   std::uint32_t rank = 0;
   std::size_t index = 0;
+  bool is_of_call = false;  ///< Calls and an engine number their communicators apart.
 
-  [[nodiscard]] auto key() const { return std::tuple{source, destination, communicator, sequence}; }
+  [[nodiscard]] auto key() const { return std::tuple{is_of_call, source, destination, communicator, sequence}; }
 };
 
 std::vector<Side> sides(const trace::RunTrace& run, MessageDirection direction) {
@@ -39,7 +40,13 @@ std::vector<Side> sides(const trace::RunTrace& run, MessageDirection direction) 
       if (event.direction == direction && event.communicator < first_own_communicator) {
         const bool is_sent = direction == MessageDirection::sent;
         const std::uint32_t peer = event.peer.value();
-        found.push_back({is_sent ? rank : peer, is_sent ? peer : rank, event.communicator, event.sequence, rank, i});
+        found.push_back({is_sent ? rank : peer,
+                         is_sent ? peer : rank,
+                         event.communicator,
+                         event.sequence,
+                         rank,
+                         i,
+                         event.is_matched_by_order});
       }
     }
   }

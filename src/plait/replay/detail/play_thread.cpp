@@ -169,7 +169,8 @@ class PlayThread {
     if (operation.action == Action::compute) {
       if (state_.options.computing == Computing::keep) {
         const nanoseconds took = scaled(operation.took);
-        busy_until(now() + took);
+        free_since_ = (state_.options.rate > 0 ? now() : free_since_) + took;
+        busy_until(free_since_);
         totals_.computing += took;
       }
     } else if (operation.action == Action::wait) {
@@ -242,6 +243,7 @@ class PlayThread {
       state_.backend.progress();
       backoff.pause();
     }
+    free_since_ = now();
   }
 
   bool is_over(const Place& place, const Operation& wait) const {
@@ -464,6 +466,7 @@ class PlayThread {
       event.end = now();
     }
     event.function = state_.functions[function];
+    free_since_ = event.end;
     samples_[function].push_back(event.end - event.start);
     totals_.calling += event.end - event.start;
     trace_.call(event);
@@ -495,8 +498,9 @@ class PlayThread {
   std::vector<OperationId> watched_;
   std::size_t next_watched_ = 0;
   std::array<std::vector<nanoseconds>, function_count> samples_;
-  Played totals_;          ///< Without times and calls.
-  bool is_alone_ = false;  ///< One stream: waits test their operations.
+  Played totals_;                             ///< Without times and calls.
+  bool is_alone_ = false;                     ///< One stream: waits test their operations.
+  nanoseconds free_since_ = recorder_.now();  ///< End of the last call or computing: as in a log, computing counts on.
   std::vector<OperationId> waited_;
 
   SpinLock handed_mutex_;

@@ -36,7 +36,9 @@ std::vector<End> ends_of(const trace::RunTrace& run, MessageDirection direction)
     const std::uint32_t rank = trace.rank.value();
     for (const auto& message : trace.messages) {
       const MessageEvent& event = message.event;
-      if (event.direction == direction && event.communicator < runtime_communicator && !event.is_unfinished) {
+      const bool is_of_call = event.is_matched_by_order;  // numbered apart from those of tasks
+      if (event.direction == direction && event.communicator < runtime_communicator && !event.is_unfinished &&
+          !is_of_call) {
         const std::uint32_t peer = event.peer.value();
         const bool is_sent = direction == MessageDirection::sent;
         ends.push_back(
@@ -103,7 +105,8 @@ class EndNodes {
       const MessageEvent& event = message.event;
       const bool is_send = event.direction == MessageDirection::sent;
       const auto tasks = of_object.find({trace::message_object(event.peer, event.sequence), is_send});
-      if (event.communicator >= runtime_communicator || event.is_unfinished || tasks == of_object.end()) {
+      if (event.communicator >= runtime_communicator || event.is_unfinished || event.is_matched_by_order ||
+          tasks == of_object.end()) {
         continue;
       }
       for (const Execution* const task : tasks->second) {

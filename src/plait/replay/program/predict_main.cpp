@@ -370,6 +370,29 @@ void predict_exchange(const Options& options, const std::optional<trace::RunTrac
   }
 }
 
+bool asks_of_tasks(const program::TaskQuestions& asked) {
+  return !asked.workers.empty() || !asked.faster.empty() || !asked.without.empty() || !asked.times_of.empty() ||
+         asked.has_all_gains;
+}
+
+/// Whether tasks are scheduled anew. A run that has calls of MPI as well is played on a platform: only so its calls
+/// take the time that they take there.
+bool schedules_tasks(const Options& options, const trace::RunTrace& run) {
+  if (options.is_exchange || !program::has_tasks(run)) {
+    return false;
+  }
+  if (!has_calls_and_tasks(run)) {
+    return true;
+  }
+  if (!options.asked.platform.empty() && !asks_of_tasks(options.asked)) {
+    return false;
+  }
+  fmt::print(stderr,
+             "plait predict: tasks are scheduled anew, and calls of MPI take the time that they took; with --platform "
+             "alone, both are played as an exchange\n");
+  return true;
+}
+
 /// A run of tasks is scheduled by what its tasks depended on, any other played as an exchange.
 void predict_all(const Options& options) {
   std::optional<trace::RunTrace> run;
@@ -377,7 +400,7 @@ void predict_all(const Options& options) {
     run = trace::read_run(options.log).value();
   }
   const program::TaskQuestions& asked = options.asked;
-  if (run && !options.is_exchange && program::has_tasks(*run)) {
+  if (run && schedules_tasks(options, *run)) {
     if (!options.output.empty()) {
       throw Error{ErrorCode::bad_argument,
                   "--output writes exchanges only, and this run has tasks: add --exchange for its messages alone"};
@@ -385,8 +408,7 @@ void predict_all(const Options& options) {
     program::predict_task_run(*run, asked);
     return;
   }
-  if (!asked.workers.empty() || !asked.faster.empty() || !asked.without.empty() || !asked.times_of.empty() ||
-      asked.has_all_gains) {
+  if (asks_of_tasks(asked)) {
     throw Error{
         ErrorCode::bad_argument,
         "--workers, --faster, --without, --times-of and --what-if are of runs with tasks, and this one has none: "

@@ -27,7 +27,8 @@ namespace {
 using namespace plait;
 using namespace plait::replay;
 
-constexpr std::array action_names{"compute", "poll", "send", "receive", "collective", "wait"};
+constexpr std::array action_names{"compute", "poll", "send", "receive", "collective", "wait", "after"};
+static_assert(action_names.size() == static_cast<std::size_t>(Action::after) + 1, "a name for each action");
 
 struct Arguments {
   std::string folder;
