@@ -124,7 +124,8 @@ TEST(Let, drifts_as_its_bodies_do) {
   ASSERT_EQ(drifted.nodes.size(), exact.nodes.size());
   for (std::size_t i = 0; i < exact.nodes.size(); ++i) {
     ASSERT_LT(length(drifted.nodes[i].center - exact.nodes[i].center), 1e-6);
-    ASSERT_GE(drifted.nodes[i].radius.value(), 0.99F * exact.nodes[i].radius.value()) << "the sphere contains all bodies";
+    ASSERT_GE(drifted.nodes[i].radius.value(), 0.99F * exact.nodes[i].radius.value())
+        << "the sphere contains all bodies";
   }
   ASSERT_EQ(drifted.sources.size(), exact.sources.size());
   for (std::size_t i = 0; i < exact.sources.size(); ++i) {

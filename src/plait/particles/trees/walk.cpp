@@ -470,32 +470,39 @@ Box find_target_boxes(const Job& job, const Batch& batch, Lists& lists) {
     }
     return batch.box;
   }
-  const auto positions = std::as_const(job.targets.store).positions();
+  const Particles& store = job.targets.store;
+  const TreeOptions& options = job.targets.tree.options();
+  const std::span<const float> reaches = options.near_reach ? store[*options.near_reach] : std::span<const float>{};
   Box all;
   for (const BodyGroup& group : groups) {
-    Box& box = lists.target_boxes.emplace_back();
-    for_each_target(job.targets, group, [&](Particles::Index place) { box.include(positions[place]); });
-    all.include(box);
+    NodeExtent extent;
+    for_each_target(job.targets, group, [&](Particles::Index place) {
+      extent.box.include(store.positions()[place]);
+      extent.reach = reaches.empty() ? 0 : std::max(extent.reach, reaches[place]);
+    });
+    all.include(lists.target_boxes.emplace_back(extent.box.is_empty() ? extent.box : target_box(extent, options)));
   }
   return all;
+}
+
+/// Gathers what a walk has found, from `first_range` on.
+void gather(const Job& job, const Vector& center, std::size_t first_range, Lists& lists) {
+  const std::size_t first_body = lists.body_count;
+  gather_cells(job, center, lists);
+  if (job.is_mixed) {
+    gather_near_bodies(job, center, first_range, lists);
+  } else {
+    gather_bodies(job.tree, first_range, lists);
+  }
+  if (job.wants_indices) {
+    gather_indices(job, first_range, first_body, lists);
+  }
 }
 
 template <bool bounded>
 void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& space) {
   Lists& lists = *space.buffers;
   WalkSums& sums = space.sums;
-  const auto gather = [&](const Vector& center, std::size_t first_range) {
-    const std::size_t first_body = lists.body_count;
-    gather_cells(job, center, lists);
-    if (job.is_mixed) {
-      gather_near_bodies(job, center, first_range, lists);
-    } else {
-      gather_bodies(job.tree, first_range, lists);
-    }
-    if (job.wants_indices) {
-      gather_indices(job, first_range, first_body, lists);
-    }
-  };
   const std::span<const BodyGroup> groups = job.targets.tree.groups();
   const Batch* const all = job.targets.tree.batches().data();
   auto before = SteadyClock::now();
@@ -527,7 +534,7 @@ void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& spa
       }
     };
     find(0, 0);
-    gather(center, 0);
+    gather(job, center, 0, lists);
     const std::size_t shared_cells = lists.cell_count;
     const std::size_t shared_bodies = lists.body_count;
     const std::size_t shared_ranges = lists.range_count;
@@ -542,7 +549,7 @@ void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& spa
         continue;
       }
       find(1 + number, shared_ranges);
-      gather(center, shared_ranges);
+      gather(job, center, shared_ranges, lists);
       const auto between = SteadyClock::now();
       act(job, lists, space);
       const auto after = SteadyClock::now();

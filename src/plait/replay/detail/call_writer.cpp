@@ -69,8 +69,8 @@ void CallWriter::write_next(Stream& stream, StreamBuilder& builder, CallTotals& 
   }
   totals.overlapping += start < outside_.since() && has_called ? 1 : 0;
   const bool is_work = is_work_[next_];
-  const bool is_polling = found_nothing_ && event.what == CallClass::completes && !is_work &&
-                          start - outside_.since() <= polling_gap_max;
+  const bool is_polling =
+      found_nothing_ && event.what == CallClass::completes && !is_work && start - outside_.since() <= polling_gap_max;
   if (is_polling) {
     outside_.forget();
   } else {

@@ -7,8 +7,8 @@
 
 namespace plait::particles::detail {
 
-/// Computes centre, mass and second moments of `node`, and box, charges and dipole of `extent`, from bodies. Expects: at
-/// least one.
+/// Computes centre, mass and second moments of `node`, and box, charges and dipole of `extent`, from bodies. Expects:
+/// at least one.
 void sum_bodies(std::span<const Source> sources, Node& node, NodeExtent& extent);
 
 /// The same from child nodes.

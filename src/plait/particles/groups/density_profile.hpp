@@ -12,7 +12,7 @@
 namespace plait::particles {
 
 /// Spheres around a centre.
-struct ProfileOptions {
+struct DensityProfileOptions {
   Field<double> mass;
   Space space;  ///< Distances are those of nearest images.
   Vector centre;
@@ -23,7 +23,7 @@ struct ProfileOptions {
 };
 
 /// What is in each shell.
-struct Profile {
+struct DensityProfile {
   std::vector<double> radii;  ///< Those of the options.
   std::vector<double> mass;
   std::vector<std::uint64_t> particles;
@@ -34,8 +34,8 @@ struct Profile {
 
 /// Sums the particles of all ranks by their distance from a centre, equal on all ranks. Collective. Throws: `Error`
 /// with `bad_argument` for radii that do not ascend. Cost: O(particles log shells), a reduction of the shells.
-[[nodiscard]] Profile measure_profile(comm::Endpoint& messages,
-                                      const Particles& particles,
-                                      const ProfileOptions& options);
+[[nodiscard]] DensityProfile measure_density_profile(comm::Endpoint& messages,
+                                                     const Particles& particles,
+                                                     const DensityProfileOptions& options);
 
 }  // namespace plait::particles

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/particles/groups/profile.hpp"
+#include "plait/particles/groups/density_profile.hpp"
 
 #include <mutex>
 #include <numbers>
@@ -11,12 +11,12 @@
 
 #include "particles/samples.hpp"
 
-namespace plait::particles::profile_test {
+namespace plait::particles::density_profile_test {
 namespace {
 
 /// Of particles along x, at 0.1, 0.3, ... 0.9 of a periodic box, with masses 1, 2, ... 5, on two ranks.
-Profile measure(double centre, std::vector<double> radii) {
-  Profile profile;
+DensityProfile measure(double centre, std::vector<double> radii) {
+  DensityProfile profile;
   std::mutex mutex;
   plait::test::run_program({.ranks = 2}, [&](Runtime& runtime) {
     test::Sample sample;
@@ -25,30 +25,31 @@ Profile measure(double centre, std::vector<double> radii) {
       sample.store.positions()[at] = {0.1 + 0.2 * i, 0.5, 0.5};
       sample.store[sample.mass][at] = i + 1;
     }
-    const Profile mine = measure_profile(runtime.messages(),
-                                         sample.store,
-                                         {.mass = sample.mass,
-                                          .space = {.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, true, true}},
-                                          .centre = {centre, 0.5, 0.5},
-                                          .radii = radii});
+    const DensityProfile mine =
+        measure_density_profile(runtime.messages(),
+                                sample.store,
+                                {.mass = sample.mass,
+                                 .space = {.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, true, true}},
+                                 .centre = {centre, 0.5, 0.5},
+                                 .radii = radii});
     const std::lock_guard lock{mutex};
     profile = mine;
   });
   return profile;
 }
 
-TEST(Profile, HasTheMassOfShellsAcrossAPeriodicEdge) {
-  const Profile profile = measure(0.1, {0, 0.05, 0.25, 0.45});
+TEST(DensityProfile, HasTheMassOfShellsAcrossAPeriodicEdge) {
+  const DensityProfile profile = measure(0.1, {0, 0.05, 0.25, 0.45});
   EXPECT_EQ(profile.mass, (std::vector<double>{1, 2 + 5, 3 + 4}));
   EXPECT_EQ(profile.particles, (std::vector<std::uint64_t>{1, 2, 2}));
   EXPECT_DOUBLE_EQ(profile.density(0), 1 / (4.0 / 3 * std::numbers::pi * 0.05 * 0.05 * 0.05));
 }
 
-TEST(Profile, RefusesRadiiThatDoNotAscend) {
+TEST(DensityProfile, RefusesRadiiThatDoNotAscend) {
   EXPECT_THROW(measure(0.1, {0.1}), Error);
   EXPECT_THROW(measure(0.1, {0, 0.2, 0.2}), Error);
   EXPECT_THROW(measure(0.1, {-1, 0.2}), Error);
 }
 
 }  // namespace
-}  // namespace plait::particles::profile_test
+}  // namespace plait::particles::density_profile_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/particles/groups/profile.hpp"
+#include "plait/particles/groups/density_profile.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -23,13 +23,15 @@ struct ShellSum {
 
 }  // namespace
 
-double Profile::density(std::size_t shell) const {
+double DensityProfile::density(std::size_t shell) const {
   expect(shell < mass.size(), "a profile has a shell between two radii");
   const auto volume = [](double radius) { return 4.0 / 3 * std::numbers::pi * radius * radius * radius; };
   return mass[shell] / (volume(radii[shell + 1]) - volume(radii[shell]));
 }
 
-Profile measure_profile(comm::Endpoint& messages, const Particles& particles, const ProfileOptions& options) {
+DensityProfile measure_density_profile(comm::Endpoint& messages,
+                                       const Particles& particles,
+                                       const DensityProfileOptions& options) {
   const std::vector<double>& radii = options.radii;
   const bool ascend = std::ranges::adjacent_find(radii, [](double a, double b) { return !(a < b); }) == radii.end();
   if (radii.size() < 2 || !ascend || !(radii.front() >= 0)) {
@@ -46,7 +48,7 @@ Profile measure_profile(comm::Endpoint& messages, const Particles& particles, co
   }
   const comm::Group group{messages};
   comm::all_reduce(group, std::span{sums}).wait();
-  Profile profile{.radii = radii, .mass = {}, .particles = {}};
+  DensityProfile profile{.radii = radii, .mass = {}, .particles = {}};
   for (const ShellSum& sum : sums) {
     profile.mass.push_back(sum.mass);
     profile.particles.push_back(sum.particles);
