@@ -91,6 +91,8 @@ SHARES: dict[str, pl.DataType] = {
 COLLECTIVE_LAYOUTS = SCHEMA["collective_layout"].columns
 #: What recording takes of a rank's processor; one row a rank, if it was measured.
 RECORDER_COSTS = SCHEMA["recorder_costs"].columns
+#: What polls in the background took of a processor.
+BACKGROUND_TIMES = SCHEMA["background_time"].columns
 #: Bins of durations of a sum: bin 0 is below 2^8 ns, bin n from 2^(n+7) to 2^(n+8) ns, the last all
 #: above.
 TIME_BINS = 24
@@ -214,6 +216,7 @@ class Run:
     shares: pl.DataFrame = field(default_factory=lambda: empty(SHARES))
     collective_layouts: pl.DataFrame = field(default_factory=lambda: empty(COLLECTIVE_LAYOUTS))
     recorder_costs: pl.DataFrame = field(default_factory=lambda: empty(RECORDER_COSTS))
+    background_times: pl.DataFrame = field(default_factory=lambda: empty(BACKGROUND_TIMES))
     open_regions: pl.DataFrame = field(default_factory=lambda: empty(OPEN_REGIONS))
     engines: pl.DataFrame = field(default_factory=lambda: empty(ENGINES))
     samples: pl.DataFrame = field(default_factory=lambda: empty(SAMPLES))

@@ -118,6 +118,16 @@ def test_a_call_that_posts_several_alike_posts_each_once(tmp_path: Path) -> None
     assert run.messages.sort("number")["arrived_ns"].to_list() == [210, 220, 230]
 
 
+def test_clocks_that_differ_by_some_nanoseconds_do_not_part_calls_and_engine(tmp_path: Path) -> None:
+    program = b"".join(
+        call(2 + i, at, at + 20) + posted(2 + i, at, 900) for i, at in enumerate((100, 300))
+    )
+    engine = b"".join(moved((at, at + 5, at + 100, at + 100)) for at in (100 - 51, 300 - 40))
+    run = read_run(write(tmp_path, program, engine))
+    assert run.engine_messages.sort("posted_ns")["number"].to_list() == [2, 3]
+    assert run.messages["protocol"].to_list() == [0, 0]
+
+
 def test_poll_gaps_are_the_run_s(tmp_path: Path) -> None:
     run = read_run(write(tmp_path, b"", w.gap(500 - SINCE, 700 - SINCE)))
     assert run.gaps.select("start_ns", "end_ns").rows() == [(500, 700)]

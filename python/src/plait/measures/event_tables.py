@@ -113,6 +113,7 @@ EVENT_TABLES: dict[str, Callable[[Run], pl.DataFrame]] = {
     "shares": lambda run: run.shares,
     "collective_layouts": lambda run: run.collective_layouts,
     "recorder_costs": lambda run: run.recorder_costs,
+    "background_times": lambda run: run.background_times,
     "spans": lambda run: run.spans.with_columns(_named("kind", run.span_kinds)),
     "poll_gaps": lambda run: run.gaps,
     "counters": lambda run: run.counters.with_columns(_named("kind", run.counter_kinds)),

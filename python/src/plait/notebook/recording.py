@@ -120,6 +120,11 @@ class Recording:
         return self._table("recorder_costs")
 
     @property
+    def background_times(self) -> pl.DataFrame:
+        """A row for each time in which a thread in the background polled."""
+        return self._table("background_times")
+
+    @property
     def spans(self) -> pl.DataFrame:
         """A row for each time in a region (`trace::Region`) or step that the program named."""
         return self._table("spans")
