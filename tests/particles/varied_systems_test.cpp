@@ -16,6 +16,7 @@
 #include "plait/particles/steps/system.hpp"
 #include "plait/testing/run_program.hpp"
 
+#include "data/leaks_allowed.hpp"
 #include "particles/samples.hpp"
 
 namespace plait::particles::varied_systems_test {
@@ -223,6 +224,7 @@ TEST_P(VariedSystemsOnRanks, a_change_that_was_not_reported_ends_with_a_sentence
   const Bodies bodies = in_plane(100);
   const auto run = [&] {
     plait::test::run_program({.ranks = GetParam()}, [&](Runtime& runtime) {
+      const data::test::LeaksAllowed leaks;
       Sample sample;
       for (const auto& [id, body] : bodies) {
         if (id % GetParam() == runtime.self().value()) {

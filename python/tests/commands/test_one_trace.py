@@ -123,7 +123,9 @@ def test_a_replay_has_the_calls_beside_the_tasks(pic: Path, tmp_path: Path) -> N
     logged, again, said = replayed(pic, tmp_path, *ARGUMENTS)
     assert "left out" not in said
     wanted = match_messages(logged.messages.filter(~IS_OF_ENGINE))
-    assert match_messages(again.messages).height == wanted.height
+    of_engine = match_messages(logged.messages.filter(IS_OF_ENGINE))
+    played_messages = match_messages(again.messages).height  # with some between elements
+    assert wanted.height <= played_messages <= wanted.height + of_engine.height
     calls = [logged.functions[function] for function in logged.calls["function"]]
     played = [again.functions[function] for function in again.calls["function"]]
     assert played.count("MPI_Iallreduce") == calls.count("MPI_Allreduce") > 0  # two streams: tested

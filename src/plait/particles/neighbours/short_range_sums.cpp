@@ -8,6 +8,7 @@
 
 #include "plait/particles/neighbours/cells.hpp"
 #include "plait/particles/neighbours/halo.hpp"
+#include "plait/particles/store/detail/add_cost.hpp"
 #include "plait/particles/store/morton.hpp"
 #include "plait/particles/trees/detail/tree_tasks.hpp"
 
@@ -159,7 +160,7 @@ class CellSums final : public ShortRange {
     state.maker->for_blocks(*table_, number, state.targets, [&](const Block& block) {
       options_.kernel(block);
       for (const Particles::Index place : block.targets.places()) {
-        costs[place] += static_cast<float>(block.sources.size());
+        detail::add_cost(costs[place], static_cast<float>(block.sources.size()));
       }
     });
   }

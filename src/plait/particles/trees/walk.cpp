@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "plait/particles/store/detail/add_cost.hpp"
 #include "plait/particles/trees/detail/opening.hpp"
 
 namespace plait::particles {
@@ -396,7 +397,7 @@ void act(const Job& job, Lists& lists, WalkSpace& space) {
     const Particles::Index place = lists.places[i];
     accelerations[place] += job.options.coupling * Vector{pull.x, pull.y, pull.z};
     potentials[place] += job.options.coupling * (pull.potential + job.self_potential * sources[place].mass);
-    costs[place] += interactions;
+    detail::add_cost(costs[place], interactions);
     if (lists.near[i] > job.near_self && job.options.near) {
       find_near(job, i, lists, space);
     }
