@@ -70,7 +70,7 @@ struct NodeExtent {
   Box box;  ///< Tight.
   double mass = 0;
   double weight = 0;  ///< The sum of absolute charges.
-  Vector dipole;      ///< About the centre; 0 but for rounding if all charges have one sign.
+  Vector dipole;      ///< About the centre; 0 if all charges have one sign.
   float reach = 0;    ///< The largest of its bodies', if they have one.
   std::uint32_t first_body = 0;
   std::uint32_t body_count = 0;

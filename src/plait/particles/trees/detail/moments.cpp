@@ -67,11 +67,14 @@ void sum_bodies(std::span<const Source> sources, Node& node, NodeExtent& extent)
   }
   node.center = weight > 0 ? origin + (1 / weight) * weighted : 0.5 * (box.low + box.high);
   MomentSum sum;
+  const bool is_mixed = weight != std::abs(mass);  // about the centre, charges of one sign have no dipole
   extent.dipole = {};
   for (const Source& source : sources) {
     const Vector offset = source.position - node.center;
     sum.add_point(source.mass, offset);
-    extent.dipole += source.mass * offset;
+    if (is_mixed) {
+      extent.dipole += source.mass * offset;
+    }
   }
   node.mass = static_cast<float>(mass);
   sum.write_to(node);
@@ -96,13 +99,16 @@ void sum_children(std::span<const Node> children, std::span<const NodeExtent> ex
   }
   node.center = weight > 0 ? origin + (1 / weight) * weighted : 0.5 * (box.low + box.high);
   MomentSum sum;
+  const bool is_mixed = weight != std::abs(mass);  // about the centre, charges of one sign have no dipole
   extent.dipole = {};
   for (std::size_t i = 0; i < children.size(); ++i) {
     const Vector offset = children[i].center - node.center;
     sum.add(children[i]);
     sum.add_point(extents[i].mass, offset);
-    sum.add_dipole(extents[i].dipole, offset);
-    extent.dipole += extents[i].dipole + extents[i].mass * offset;
+    if (is_mixed) {
+      sum.add_dipole(extents[i].dipole, offset);
+      extent.dipole += extents[i].dipole + extents[i].mass * offset;
+    }
   }
   node.mass = static_cast<float>(mass);
   sum.write_to(node);
