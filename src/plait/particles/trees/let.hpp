@@ -56,7 +56,7 @@ class LetPlan {
   };
 
   std::vector<Target> targets_;
-  std::vector<Node> nodes_;          ///< `first` and `count_and_kind` only.
+  Nodes nodes_;                      ///< `first` and `count_and_kind` only.
   std::vector<std::uint32_t> from_;  ///< By node: its index in the tree.
   std::vector<Range> ranges_;
   std::size_t source_count_ = 0;
@@ -94,7 +94,7 @@ class FarField {
   [[nodiscard]] TreeView view() const { return {nodes_, root_count_, {}, {}, {}, moments_}; }
 
  private:
-  std::vector<Node> nodes_;
+  Nodes nodes_;
   std::vector<std::byte> moments_;
   std::uint32_t root_count_ = 0;
 };

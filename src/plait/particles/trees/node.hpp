@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <boost/align/aligned_allocator.hpp>
+
 #include "plait/particles/store/box.hpp"
 #include "plait/particles/store/vector.hpp"
 #include "plait/particles/trees/short_float.hpp"
@@ -31,7 +33,7 @@ enum class NodeKind : std::uint32_t {
 };
 
 /// A node of the tree in the form that walks read: one cache line, equal in local and received trees.
-struct alignas(64) Node {
+struct Node {
   Vector center;       ///< Of the absolute charges, such as the centre of mass.
   float opening2 = 0;  ///< The square of the distance from the centre within which the node is opened.
   float mass = 0;
@@ -49,6 +51,8 @@ struct alignas(64) Node {
   }
 };
 static_assert(sizeof(Node) == 64 && std::is_trivially_copyable_v<Node>, "travels in messages");
+/// Nodes at the beginnings of cache lines. In received buffers they are where messages arrived.
+using Nodes = std::vector<Node, boost::alignment::aligned_allocator<Node, 64>>;
 inline constexpr std::uint32_t bodies_max = 1U << 30;  ///< On one rank, for `Node::count_and_kind`.
 
 /// A particle as a source of long-range forces.

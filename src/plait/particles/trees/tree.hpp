@@ -78,7 +78,7 @@ struct Branch {
   std::uint32_t node = 0;  ///< The index of its root in the whole tree.
   std::uint32_t first_body = 0;
   std::uint32_t last_body = 0;
-  std::vector<Node> nodes;
+  Nodes nodes;
   std::vector<NodeExtent> extents;
   std::vector<std::byte> moments;
   std::vector<BodyGroup> groups;
@@ -171,7 +171,7 @@ class Tree {
   std::vector<KeyedIndex> keys_scratch_;
   std::vector<PiecewiseSort> sort_;
   std::vector<Source> sources_;
-  std::vector<Node> nodes_;
+  Nodes nodes_;
   std::vector<NodeExtent> extents_;
   std::vector<std::byte> moments_;
   std::vector<BodyGroup> groups_;

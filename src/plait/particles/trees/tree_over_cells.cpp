@@ -26,7 +26,7 @@ std::vector<std::uint32_t> ends_of(std::span<const std::uint16_t> sizes) {
 
 /// The structure of a tree over cells.
 struct Structure {
-  std::vector<Node>& nodes;
+  Nodes& nodes;
   std::vector<NodeExtent>& extents;
   detail::CellNodes& of_cells;
 };
