@@ -59,10 +59,7 @@ PeriodicMesh mesh_of(const PeriodicGravityOptions& options) {
   if (tree.cutoff != 0 || tree.kernel || tree.near_radius != 0 || tree.keeps_lists) {
     refuse("the tree's cutoff, kernel, near_radius and keeps_lists must be unset");
   }
-  const auto spacing = [&](double edge, int axis) { return edge / static_cast<double>(options.mesh[axis]); };
-  return {.lengths = options.mesh,
-          .low = options.box.low,
-          .spacing = {spacing(edges.x, 0), spacing(edges.y, 1), spacing(edges.z, 2)}};
+  return PeriodicMesh::over(options.box, options.mesh);
 }
 
 ForceSplit split_of(const PeriodicGravityOptions& options, const PeriodicMesh& mesh) {

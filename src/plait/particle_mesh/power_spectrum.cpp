@@ -43,10 +43,7 @@ detail::PeriodicMesh mesh_for_spectrum(const PowerSpectrumOptions& options) {
                             options.mesh[2],
                             detail::spline_order)};
   }
-  const auto spacing = [&](double edge, int axis) { return edge / static_cast<double>(options.mesh[axis]); };
-  return {.lengths = options.mesh,
-          .low = options.box.low,
-          .spacing = {spacing(edges.x, 0), spacing(edges.y, 1), spacing(edges.z, 2)}};
+  return detail::PeriodicMesh::over(options.box, options.mesh);
 }
 
 /// Calls `use(i, j)` for each row of points along axis 2.

@@ -17,6 +17,16 @@ struct PeriodicMesh {
   Vector low;
   Vector spacing;
 
+  /// The mesh with as many points along each axis of `box`.
+  [[nodiscard]] static PeriodicMesh over(const Box& box, const std::array<fft::Index, 3>& lengths) {
+    const Vector edges = box.high - box.low;
+    return {lengths,
+            box.low,
+            {edges.x / static_cast<double>(lengths[0]),
+             edges.y / static_cast<double>(lengths[1]),
+             edges.z / static_cast<double>(lengths[2])}};
+  }
+
   /// `place` in distances of points from the first.
   [[nodiscard]] std::array<double, 3> coordinates(const Vector& place) const {
     return {(place.x - low.x) / spacing.x, (place.y - low.y) / spacing.y, (place.z - low.z) / spacing.z};

@@ -18,8 +18,7 @@ namespace plait::particles {
 /// its own. A node that no particle of the receiver opens is sealed.
 ///
 /// Layout: header, nodes, their motions if the tree has them, their moments (`TreeView::moments`), sources, the fields
-/// that travel with sources: each a
-/// packed array that begins at a multiple of 8 bytes, in the machine's byte order.
+/// that travel with sources: each a packed array that begins at a multiple of 8 bytes, in the machine's byte order.
 struct LetHeader {
   static constexpr std::uint64_t magic_value = 0x31'54454c'54494c50;  // "PLITLET1"
   std::uint64_t magic = magic_value;

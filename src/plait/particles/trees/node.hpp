@@ -7,9 +7,8 @@
 #include <type_traits>
 #include <vector>
 
-#include <boost/align/aligned_allocator.hpp>
-
 #include "plait/particles/store/box.hpp"
+#include "plait/particles/store/line_vector.hpp"
 #include "plait/particles/store/vector.hpp"
 #include "plait/particles/trees/short_float.hpp"
 
@@ -52,7 +51,7 @@ struct Node {
 };
 static_assert(sizeof(Node) == 64 && std::is_trivially_copyable_v<Node>, "travels in messages");
 /// Nodes at the beginnings of cache lines. In received buffers they are where messages arrived.
-using Nodes = std::vector<Node, boost::alignment::aligned_allocator<Node, 64>>;
+using Nodes = LineVector<Node>;
 inline constexpr std::uint32_t bodies_max = 1U << 30;  ///< On one rank, for `Node::count_and_kind`.
 
 /// A particle as a source of long-range forces.

@@ -8,15 +8,10 @@
 #include <span>
 #include <vector>
 
-#include <boost/align/aligned_allocator.hpp>
-
+#include "plait/particles/store/line_vector.hpp"
 #include "plait/particles/store/vector.hpp"
 
 namespace plait::particles {
-
-/// A vector aligned to cache lines.
-template <class T>
-using LineVector = std::vector<T, boost::alignment::aligned_allocator<T, 64>>;
 
 /// Lists are padded to a multiple of this many entries. Padding has mass 0.
 inline constexpr std::size_t list_padding = 16;
