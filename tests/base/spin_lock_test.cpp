@@ -2,11 +2,15 @@
 #include "plait/base/spin_lock.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "plait/base/topology.hpp"
 
 namespace plait::spin_lock_test {
 namespace {
@@ -34,6 +38,37 @@ TEST(SpinLock, protects_what_several_threads_change) {
     }
   }
   EXPECT_EQ(count, 80'000);
+}
+
+TEST(SpinLock, serves_a_thread_that_has_waited_for_long_before_one_that_yields_under_the_lock) {
+  constexpr int turns_max = 1000;  // 7 are usual
+  const int core = usable_cores().front();
+  SpinLock lock;
+  std::atomic<bool> has_begun = false;
+  std::atomic<bool> has_ended = false;
+  int turns = 0;
+  {
+    const std::jthread waiting{[&] {
+      bind_to_core(core);
+      has_begun.wait(false);
+      const std::lock_guard inside{lock};
+      has_ended = true;
+    }};
+    const std::jthread polling{[&] {
+      bind_to_core(core);
+      for (; turns < turns_max && !has_ended; ++turns) {
+        if (lock.try_lock()) {
+          has_begun = true;
+          has_begun.notify_all();
+          std::this_thread::yield();
+          lock.unlock();
+        } else {
+          std::this_thread::yield();
+        }
+      }
+    }};
+  }
+  EXPECT_LT(turns, turns_max);
 }
 
 TEST(ContentionPause, becomes_longer_and_ends_when_it_is_over) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,13 @@ def run(*command: object, ranks: int = 1, environment: dict[str, str] | None = N
     )
 
 
+def own_messages(text: str) -> str:
+    """Without the report of a launcher that fails at its own end: Open MPI 4.1's does so at times, after an abort."""
+    begin = r"\S+ \*\*\* Process received signal \*\*\*"
+    reports = rf"{begin}(?:(?!{begin}).)*?PMIx_server_finalize.*?\*\*\* End of error message \*\*\*"
+    return re.sub(reports, "", text, flags=re.DOTALL)
+
+
 class ProgramCase(unittest.TestCase):
     """Each test has a folder of its own."""
 
@@ -47,7 +55,7 @@ class ProgramCase(unittest.TestCase):
         done = run(*command, ranks=ranks)
         self.assertNotEqual(done.returncode, 0, done.stdout)
         self.assertIn(sentence, done.stderr)
-        self.assertNotIn("signal", done.stderr)
+        self.assertNotIn("signal", own_messages(done.stderr))
 
     def test_wrong_options_have_the_status_of_wrong_usage(self) -> None:
         done = run("--no-such-option", ranks=0)

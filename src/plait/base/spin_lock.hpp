@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <thread>
 
 #include "plait/base/clock.hpp"
@@ -57,6 +58,9 @@ class ContentionPause {
 ///
 /// Unlocking is a plain store: unlike a mutex, it does not wait until other cores have the writes of the section, which
 /// takes longer than the section itself.
+///
+/// A thread that has waited for long is served before those that lock anew. Otherwise a thread that polls under the
+/// lock and yields its core there, as MPI does, keeps others out for ever: they run only while it has the lock.
 class SpinLock {
  public:
   void lock() noexcept {
@@ -65,22 +69,37 @@ class SpinLock {
     }
   }
 
-  [[nodiscard]] bool try_lock() noexcept {
-    return !is_taken_.load(std::memory_order_relaxed) &&
-           !is_taken_.exchange(true, std::memory_order_acquire);  // with release in unlock()
-  }
+  /// False also if another thread has waited for long.
+  [[nodiscard]] bool try_lock() noexcept { return served_first_.load(std::memory_order_relaxed) == 0 && take(); }
 
   void unlock() noexcept { is_taken_.store(false, std::memory_order_release); }  // with acquire in try_lock()
 
  private:
+  /// After so many attempts, some 50 us, a thread is served first.
+  static constexpr int attempts_max = 6;
+
+  [[nodiscard]] bool take() noexcept {
+    return !is_taken_.load(std::memory_order_relaxed) &&
+           !is_taken_.exchange(true, std::memory_order_acquire);  // with release in unlock()
+  }
+
   [[gnu::noinline]] void lock_when_free() noexcept {
     ContentionPause contention;
+    for (int attempts = 0; attempts < attempts_max; ++attempts) {
+      contention.pause();
+      if (try_lock()) {
+        return;
+      }
+    }
+    served_first_.fetch_add(1, std::memory_order_relaxed);
     do {
       contention.pause();
-    } while (!try_lock());
+    } while (!take());
+    served_first_.fetch_sub(1, std::memory_order_relaxed);
   }
 
   std::atomic<bool> is_taken_ = false;
+  std::atomic<std::uint16_t> served_first_ = 0;  ///< Threads that have waited for long.
 };
 
 }  // namespace plait
