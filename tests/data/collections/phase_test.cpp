@@ -338,5 +338,46 @@ TEST(Phase, starts_an_element_when_its_gate_opens_and_messages_wait_until_then) 
   });
 }
 
+/// Opens element 0, and throws at the next as soon as the step of the first has begun.
+class Refusal final : public PhaseGate {
+ public:
+  void begin_phase(std::uint64_t /*placement*/) override {}
+  [[nodiscard]] bool is_open(ElementId id) override { return id == ElementId{0}; }
+  [[nodiscard]] bool enter(ElementId /*id*/, std::function<void()> /*open*/) override {
+    was_asked = true;
+    was_asked.notify_all();
+    has_begun.wait(false);
+    throw Error{ErrorCode::user_task, "not now"};
+  }
+  void leave(ElementId /*id*/) override {}
+
+  std::atomic<bool> was_asked = false;
+  std::atomic<bool> has_begun = false;
+};
+
+TEST(Phase, leaves_no_element_that_is_executed_when_its_beginning_fails) {
+  std::atomic<int> ended = 0;
+  const std::vector<std::string> errors = errors_on_ranks({.ranks = 1}, {.worker_count = 2}, [&](LocalRank& rank) {
+    Refusal gate;
+    {
+      Cells cells = make_cells(rank, "cells");
+      const test::LeaksAllowed leaks;
+      Cells others = make_cells(rank, "others");
+      const Phase other = others.start([&](Cell& /*cell*/) { gate.was_asked.wait(false); });  // a worker is awake
+      EXPECT_THROW(cells.each(
+                       [&](Cell& cell, ElementContext& /*context*/) {
+                         gate.has_begun = true;
+                         gate.has_begun.notify_all();
+                         std::this_thread::sleep_for(std::chrono::milliseconds{50});
+                         ++cell.steps;
+                         ++ended;
+                       },
+                       {.name = "refused", .gate = &gate}),
+                   Error);
+    }
+    EXPECT_EQ(ended, 1);
+  });
+}
+
 }  // namespace
 }  // namespace plait::data::phase_test

@@ -39,6 +39,8 @@ class PhaseControl {
   void wait();
   /// Expects: the phase is over.
   void close();
+  /// Waits until no element of a phase that has failed is executed, also if the phase began and `wait` was not called.
+  void end() noexcept { run_.reset(); }
 
   /// Reports this rank as quiet if it is.
   void look() noexcept;

@@ -75,6 +75,7 @@ CollectionEngine::Members::Members(const CollectionInfo& its_info, const Collect
 }
 
 CollectionEngine::Members::~Members() {
+  phase.end();
   info.endpoint.off(handler);
   for (const auto& [to, one] : later_mail) {
     one->kind->drop(one);
