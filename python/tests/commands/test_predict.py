@@ -79,6 +79,18 @@ def test_slowing_that_is_not_known_is_named(
     assert "another core of the host" not in capfd.readouterr().out
 
 
+def test_a_prediction_has_its_uncertainty(
+    run_of_tasks: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "results.json"
+    assert predict("", ["--workers", "2", "--json", str(results)], run_of_tasks) == 0
+    assert "The last line is uncertain by" in capfd.readouterr().out
+    found = json.loads(results.read_text())
+    recorded, predicted, last = (line["total_ns"] for line in found["lines"])
+    share = abs(predicted / recorded - 1)  # the part of the model; computing comes in addition
+    assert share * last - 1 <= found["uncertainty_ns"] < last
+
+
 def test_the_report_has_what_would_gain_most(run_of_tasks: Path) -> None:
     gains = task_gains(run_of_tasks)
     assert gains is not None

@@ -16,6 +16,7 @@
 #include "plait/replay/predict/beside.hpp"
 #include "plait/replay/predict/predict_tasks.hpp"
 #include "plait/replay/predict/task_gains.hpp"
+#include "plait/replay/predict/uncertainty.hpp"
 #include "plait/replay/program/text.hpp"
 
 namespace plait::replay::program {
@@ -206,12 +207,23 @@ TaskLine line_as_recorded(const TaskRun& run) {
   return {"as recorded", run.length, whole > 0 ? static_cast<double>(busy.count()) / whole : 0};
 }
 
+std::string in_words(const TaskUncertainty& off) {
+  return fmt::format(
+      "The last line is uncertain by {}: the prediction of the run as it was is off by as much as {}, {}.",
+      text_of(off.whole()),
+      text_of(off.model),
+      off.steps < 2 ? std::string{"and how computing differs between steps is not known of one step"}
+                    : fmt::format("computing that differs between {} steps by {}", off.steps, text_of(off.computing)));
+}
+
 void write_results(const TaskQuestions& asked,
                    const std::vector<TaskLine>& lines,
                    const std::vector<TaskGain>& gains,
                    std::optional<nanoseconds> against,
-                   const std::string& sentence) {
+                   const std::string& sentence,
+                   const TaskUncertainty& off) {
   nlohmann::json result{{"platform", asked.platform}, {"of", "tasks"}, {"lines", nlohmann::json::array()}};
+  result["uncertainty_ns"] = off.whole().count();
   for (const TaskLine& line : lines) {
     result["lines"].push_back({{"name", line.name}, {"total_ns", line.total.count()}, {"in_tasks", line.use}});
   }
@@ -296,6 +308,9 @@ void predict_task_run(const trace::RunTrace& trace, const TaskQuestions& asked) 
     predict_line(question);
   }
   print_task_table(lines);
+  const Question& last = questions.empty() ? base : questions.back();
+  const TaskUncertainty off = uncertainty_of_tasks(run, last.platform, last.options, lines.back().total, first.total);
+  fmt::print("{}\n", in_words(off));
   for (const std::string& sentence :
        asked.has_advice ? sentences_of_times(run, questions) : std::vector<std::string>{}) {
     fmt::print("{}\n", sentence);
@@ -311,7 +326,6 @@ void predict_task_run(const trace::RunTrace& trace, const TaskQuestions& asked) 
   std::vector<TaskGain> gains;
   std::string sentence;
   if (asked.has_advice || asked.has_all_gains) {
-    const Question& last = questions.empty() ? base : questions.back();
     gains = gains_of(run, last.platform, last.options, asked.has_all_gains ? run.kinds.size() : kinds_tried).value();
     sentence = sentence_of(gains);
     if (asked.has_all_gains) {
@@ -327,7 +341,7 @@ void predict_task_run(const trace::RunTrace& trace, const TaskQuestions& asked) 
     fmt::print(stderr, "plait predict: {}\n", notice);
   }
   if (!asked.json.empty()) {
-    write_results(asked, lines, gains, against, sentence);
+    write_results(asked, lines, gains, against, sentence, off);
   }
 }
 
