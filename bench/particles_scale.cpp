@@ -29,6 +29,7 @@
 #include "plait/particles/trees/boundary.hpp"
 #include "plait/particles/trees/let.hpp"
 #include "plait/particles/trees/tree.hpp"
+#include "plait/particles/trees/tree_build.hpp"
 #include "plait/particles/trees/walk.hpp"
 
 #include "support/report.hpp"
@@ -269,7 +270,7 @@ class Run {
       options.charge = one.mass;
       options.theta = theta;
       options.order = particles::Order::monopole;
-      one.tree.build(one.store, options);
+      build_tree(one.tree, one.store, options);
     });
   }
 

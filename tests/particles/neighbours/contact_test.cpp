@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/particles/trees/tree_build.hpp"
+
 namespace plait::particles::contact_test {
 namespace {
 
@@ -56,7 +58,7 @@ class Pair {
     std::ranges::fill(store_[acceleration_], Vector{});
     std::ranges::fill(store_[potential_], 0.0);
     Tree tree;
-    tree.build(store_, {.charge = mass_, .near_radius = law_.radius, .travels = {predicted_}});
+    build_tree(tree, store_, {.charge = mass_, .near_radius = law_.radius, .travels = {predicted_}});
     WalkSpace space;
     space.near_sums.assign(contact_sums, 0);
     const WalkOptions options{.near = contacts(law_, store_, {mass_, predicted_, acceleration_, potential_})};

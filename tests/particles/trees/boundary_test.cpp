@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/particles/trees/tree_build.hpp"
+
 #include "particles/samples.hpp"
 
 namespace plait::particles::boundary_test {
@@ -15,7 +17,7 @@ using test::Sample;
 
 Tree tree_of(Sample& sample) {
   Tree tree;
-  tree.build(sample.store, {.charge = sample.mass});
+  build_tree(tree, sample.store, {.charge = sample.mass});
   return tree;
 }
 

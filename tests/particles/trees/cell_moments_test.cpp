@@ -12,6 +12,7 @@
 
 #include "plait/base/error.hpp"
 #include "plait/particles/steps/system.hpp"
+#include "plait/particles/trees/tree_build.hpp"
 #include "plait/testing/run_program.hpp"
 
 #include "particles/samples.hpp"
@@ -261,7 +262,7 @@ TEST(CellMoments, have_the_bodies_of_kinds_that_are_sources_only) {
     store[Particles::kind][i] = i == 1 ? 1 : 0;
   }
   Tree tree;
-  tree.build(store, {.charge = mass, .sources = {0}, .moments = second_moments(mass)});
+  build_tree(tree, store, {.charge = mass, .sources = {0}, .moments = second_moments(mass)});
   const TreeView view = tree.view();
   ASSERT_EQ(view.moments.size(), view.nodes.size() * sizeof(SecondMoments));
   SecondMoments root;

@@ -11,6 +11,7 @@
 #include "plait/base/error.hpp"
 #include "plait/particles/steps/conserved.hpp"
 #include "plait/particles/trees/long_range.hpp"
+#include "plait/particles/trees/tree_build.hpp"
 
 #include "particles/samples.hpp"
 
@@ -39,7 +40,7 @@ void compute(Sample& sample, Order order, double theta) {
   Tree tree;
   TreeOptions options = tree_options(sample, order);
   options.theta = theta;
-  tree.build(sample.store, options);
+  build_tree(tree, sample.store, options);
   const TreeView view = tree.view();
   WalkSpace space;
   walk({view},

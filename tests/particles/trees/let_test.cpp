@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "plait/particles/neighbours/cells.hpp"
+#include "plait/particles/trees/tree_build.hpp"
+#include "plait/particles/trees/tree_over_cells.hpp"
 
 #include "particles/samples.hpp"
 
@@ -22,7 +24,7 @@ Tree tree_of_sphere(std::size_t count) {
   Sample sample;
   test::add_sphere(sample, count);
   Tree tree;
-  tree.build(sample.store, {.charge = sample.mass});
+  build_tree(tree, sample.store, {.charge = sample.mass});
   return tree;
 }
 
@@ -50,7 +52,7 @@ TEST(Let, has_of_the_whole_tree_all_that_is_near_and_of_the_rest_the_moments) {
   Sample sample;
   test::add_sphere(sample, 2'000);
   Tree tree;
-  tree.build(sample.store, {.charge = sample.mass, .travels = {Particles::id}});
+  build_tree(tree, sample.store, {.charge = sample.mass, .travels = {Particles::id}});
   const std::vector<AnyField> travels{Particles::id};
   Box corner;
   corner.include(Vector{0.9, 0, 0});
@@ -96,7 +98,7 @@ TEST(Let, drifts_as_its_bodies_do) {
   const CellSizes sizes = divide_into_cells(sample.store, {16, 64, 512, 4}, order);
   sample.store.reorder(order);
   Tree tree;
-  tree.assign(sample.store, {.charge = sample.mass, .travels = {velocity}, .velocity = velocity}, sizes);
+  TreeOverCells{tree}.assign(sample.store, {.charge = sample.mass, .travels = {velocity}, .velocity = velocity}, sizes);
   tree.refresh();
   tree.find_motions();
   Box corner;
@@ -137,7 +139,7 @@ TEST(Let, written_again_after_a_refresh_has_the_same_shape_and_the_new_places) {
   Sample sample;
   test::add_sphere(sample, 1'000);
   Tree tree;
-  tree.build(sample.store, {.charge = sample.mass});
+  build_tree(tree, sample.store, {.charge = sample.mass});
   LetPlan plan;
   plan.choose(tree, make_boundary(tree));
   Bytes before;

@@ -11,6 +11,8 @@
 
 #include "plait/particles/neighbours/cells.hpp"
 #include "plait/particles/trees/let.hpp"
+#include "plait/particles/trees/tree_build.hpp"
+#include "plait/particles/trees/tree_over_cells.hpp"
 #include "plait/particles/trees/tuning.hpp"
 
 #include "particles/samples.hpp"
@@ -24,7 +26,7 @@ using test::Sample;
 WalkSums add_forces(Sample& sample, TreeOptions tree_options, const WalkOptions& options, Kinds targets = {}) {
   Tree tree;
   tree_options.charge = sample.mass;
-  tree.build(sample.store, tree_options);
+  build_tree(tree, sample.store, tree_options);
   WalkSpace space;
   const TreeView view = tree.view();
   walk({view, Origin::own_tree},
@@ -66,7 +68,7 @@ TEST(Walk, over_cells_acts_on_short_time_bins_only) {
     const CellSizes sizes = divide_into_cells(sample.store, {16, 64, 512, 4}, order);
     sample.store.reorder(order);
     Tree tree;
-    tree.assign(sample.store, {.charge = sample.mass, .leaf_bodies_max = 4}, sizes);
+    TreeOverCells{tree}.assign(sample.store, {.charge = sample.mass, .leaf_bodies_max = 4}, sizes);
     tree.refresh();
     const std::vector<Vector> expected = test::direct_accelerations(sample, 0.01);
     WalkSpace space;
@@ -204,8 +206,8 @@ TEST(Walk, what_a_rank_is_sent_of_anothers_tree_acts_as_nearest_images_within_th
   options.cutoff = cutoff;
   options.period = period;
   std::array<Tree, 2> trees;
-  trees[0].build(parts[0].store, options);
-  trees[1].build(parts[1].store, options);
+  build_tree(trees[0], parts[0].store, options);
+  build_tree(trees[1], parts[1].store, options);
   for (std::size_t self = 0; self < 2; ++self) {
     const Tree& other = trees[1 - self];
     LetPlan plan;
@@ -289,7 +291,7 @@ class KeptLists : public testing::TestWithParam<Precision> {
 
 TEST_P(KeptLists, give_the_same_sums_without_a_walk_and_nearly_the_same_when_bodies_have_moved) {
   test::add_sphere(sample_, 5'000);
-  tree_.build(sample_.store, {.charge = sample_.mass});
+  build_tree(tree_, sample_.store, {.charge = sample_.mass});
   WalkLists lists;
   lists.begin(tree_.batches().size());
   const std::vector<Vector> fresh = forces(nullptr);

@@ -82,10 +82,10 @@ class CellSums final : public ShortRange {
     }
     const auto begin = [this](std::uint32_t pieces) {
       const TreeOptions options{.sources = Kinds::none(), .batch_bodies_max = 512};  // only orders particles
-      own_tree_.begin(*store_, options, bounding_box(*store_), pieces);
+      own_build_.begin(*store_, options, bounding_box(*store_), pieces);
     };
     return detail::add_tree_tasks(
-        frame, after, own_tree_, begin, [this](const TaskContext& context) -> PhaseTimes& { return phases(context); });
+        frame, after, own_build_, begin, [this](const TaskContext& context) -> PhaseTimes& { return phases(context); });
   }
 
   std::vector<Task> add_refreshing_tasks(const StepFrame& /*frame*/, Task /*after*/) override { return {}; }
@@ -170,6 +170,7 @@ class CellSums final : public ShortRange {
 
   const ShortRangeSumsOptions options_;
   Tree own_tree_;
+  TreeBuild own_build_{own_tree_};
   const Tree* tree_;
   const std::vector<AnyField> travel_;
   comm::Endpoint* messages_ = nullptr;

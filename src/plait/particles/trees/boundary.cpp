@@ -63,7 +63,7 @@ RankBoundary make_boundary(const Tree& tree, std::uint32_t boxes) {
     }
   }
   for (const std::uint32_t index : done) {
-    boundary.box_table[boundary.box_count++] = SmallBox{target_box(extents[index], tree.options())};
+    boundary.box_table[boundary.box_count++] = SmallBox{tree.target_box(index)};
   }
   return boundary;
 }
@@ -73,9 +73,9 @@ RankSummary summary_of(const Tree& tree) {
   if (!tree.nodes().empty()) {
     summary.root = tree.nodes()[0];
     summary.root.set_content(NodeKind::sealed, 0, 0);
-    summary.box = SmallBox{target_box(tree.extents()[0], tree.options())};
+    summary.box = SmallBox{tree.target_box(0)};
     summary.body_count = tree.extents()[0].body_count;
-    summary.motion = tree.extents()[0].motion;
+    summary.motion = tree.motions().empty() ? NodeMotion{} : tree.motions()[0];
   }
   return summary;
 }

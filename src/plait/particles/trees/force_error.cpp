@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plait/base/error.hpp"
+#include "plait/particles/trees/tree_build.hpp"
 
 namespace plait::particles {
 
@@ -48,7 +49,7 @@ class ForceTrial {
  private:
   std::vector<Vector> forces_at(double theta, const WalkOptions& walk_options) {
     options_.theta = theta;
-    tree_.build(to_.store, options_);
+    build_.build(to_.store, options_);
     const TreeView view = tree_.view();
     const auto groups = tree_.groups();
     const std::size_t bodies = std::max<std::size_t>(1, to_.store.size() / groups.size());
@@ -79,6 +80,7 @@ class ForceTrial {
   TreeOptions options_;
   WalkOptions walk_;
   Tree tree_;
+  TreeBuild build_{tree_};
   WalkSpace space_;
   std::vector<Vector> exact_;
 };

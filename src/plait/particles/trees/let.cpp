@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "plait/particles/store/morton.hpp"
 #include "plait/particles/trees/detail/moments.hpp"
 #include "plait/particles/trees/detail/opening.hpp"
 
@@ -132,7 +133,7 @@ void LetPlan::write(const Tree& tree, Bytes& buffer) const {
     put(&node, sizeof node);
   }
   for (std::uint32_t i = 0; i < header.motion_count; ++i) {
-    put(&tree.extents()[from_[i]].motion, sizeof(NodeMotion));
+    put(&tree.motions()[from_[i]], sizeof(NodeMotion));
   }
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     put(view.moments.data() + from_[i] * header.moment_bytes, header.moment_bytes);
@@ -279,38 +280,43 @@ FarField::FarField(std::span<const RankSummary> ranks, const TreeOptions& option
     const KeyCube cube{box};
     std::ranges::stable_sort(level, {}, [&](const RankSummary& rank) { return cube.key_of(rank.root.center); });
   }
-  std::vector<NodeExtent> extents;
+  root_count_ = static_cast<std::uint32_t>(level.size());
+  if (shape == Shape::flat || level.empty()) {
+    for (const RankSummary& rank : level) {
+      nodes_.push_back(rank.root);
+    }
+    return;
+  }
+  NodeTable table;
+  table.start({.signs = true, .reaches = options.near_reach.has_value()});
   for (const RankSummary& rank : level) {
-    nodes_.push_back(rank.root);
+    const std::uint32_t i = table.add(1);
     const auto mass = static_cast<double>(rank.root.mass);
     // A root that is always opened has both signs, or theta is 0.
     const bool is_mixed = std::isinf(rank.root.opening2);
     const double weight = is_mixed ? 2 * std::abs(mass) + std::numeric_limits<double>::min() : std::abs(mass);
-    extents.push_back({.box = rank.box.box(), .mass = mass, .weight = weight});
-  }
-  root_count_ = static_cast<std::uint32_t>(nodes_.size());
-  if (shape == Shape::flat || nodes_.empty()) {
-    return;
+    table.nodes()[i] = rank.root;
+    table.extents()[i] = {.box = rank.box.box(), .mass = mass};
+    table.signs()[i] = {weight, {}};
   }
   // The roots are in order along the curve. Each level joins some nodes of the one before, until one node is left.
-  constexpr std::size_t arity = 4;
+  constexpr std::uint32_t arity = 4;
   root_count_ = 1;
-  for (std::size_t begin = 0; nodes_.size() - begin > 1;) {
-    const std::size_t end = nodes_.size();
+  for (std::uint32_t begin = 0; table.size() - begin > 1;) {
+    const std::uint32_t end = table.size();
     while (begin < end) {
-      const std::size_t count = std::min(arity, end - begin);
-      Node node;
-      NodeExtent extent;
-      detail::sum_children(
-          std::span{nodes_}.subspan(begin, count), std::span{extents}.subspan(begin, count), node, extent);
-      detail::set_opening(options, extent, node);
-      node.set_content(NodeKind::cell, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(count));
-      nodes_.push_back(node);
-      extents.push_back(extent);
+      const std::uint32_t count = std::min(arity, end - begin);
+      const std::uint32_t i = table.add(1);
+      table.nodes()[i].set_content(NodeKind::cell, begin, count);
+      detail::sum_children(table, i);
+      if (options.near_reach) {
+        table.reaches()[i] = 0;
+      }
+      detail::set_opening(options, table, i);
       begin += count;
     }
   }
-  std::ranges::reverse(nodes_);  // children are after their parents
+  nodes_.assign(table.nodes().rbegin(), table.nodes().rend());  // children are after their parents
   for (Node& node : nodes_) {
     if (node.kind() == NodeKind::cell) {
       node.first = static_cast<std::uint32_t>(nodes_.size()) - node.first - node.count();

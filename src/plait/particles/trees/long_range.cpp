@@ -17,6 +17,8 @@
 #include "plait/particles/trees/detail/tree_tasks.hpp"
 #include "plait/particles/trees/force_error.hpp"
 #include "plait/particles/trees/let.hpp"
+#include "plait/particles/trees/tree_build.hpp"
+#include "plait/particles/trees/tree_over_cells.hpp"
 #include "plait/particles/trees/tuning.hpp"
 
 namespace plait::particles {
@@ -143,10 +145,10 @@ class TreeForces final : public LongRange {
       if (!std::exchange(is_tuned_, true)) {
         tune();
       }
-      tree_.begin(*store_, tree_options_, bounding_box(*store_), pieces);
+      build_.begin(*store_, tree_options_, bounding_box(*store_), pieces);
     };
     return detail::add_tree_tasks(
-        frame, after, tree_, begin, [this](const TaskContext& context) -> PhaseTimes& { return phases(context); });
+        frame, after, build_, begin, [this](const TaskContext& context) -> PhaseTimes& { return phases(context); });
   }
 
   std::vector<Task> add_refreshing_tasks(const StepFrame& frame, Task after) override {
@@ -235,7 +237,7 @@ class TreeForces final : public LongRange {
       is_rebuilt_ = trees == Trees::exchanged;
       if (!std::exchange(is_assigned_, true)) {
         first_size_ = 0;
-        tree_.assign(*store_, tree_options_, cells_->sizes);
+        over_cells_.assign(*store_, tree_options_, cells_->sizes);
       }
       const std::size_t count = tree_.batches().size();
       for (std::size_t piece = 0; piece < pieces; ++piece) {
@@ -245,7 +247,7 @@ class TreeForces final : public LongRange {
                  [this, first = count * piece / pieces, last = count * (piece + 1) / pieces](TaskContext& inner) {
                    const PhaseTimer timer{phases(inner), Phase::make_tree};
                    for (auto batch = static_cast<std::uint32_t>(first); batch < last; ++batch) {
-                     tree_.refresh_batch(batch, {cells_->velocity, cells_->behind(batch)});
+                     over_cells_.refresh_batch(batch, {cells_->velocity, cells_->behind(batch)});
                    }
                  },
              .object = piece});
@@ -253,7 +255,7 @@ class TreeForces final : public LongRange {
     });
     Task top = frame.graph.task("tree: finish", [this](TaskContext& context) {
       const PhaseTimer timer{phases(context), Phase::make_tree};
-      tree_.refresh_top();
+      over_cells_.refresh_top();
       if (is_rebuilt_ && options_.velocity && messages_->rank_count() > 1) {
         tree_.find_motions();
       }
@@ -535,6 +537,8 @@ class TreeForces final : public LongRange {
   TreeOptions tree_options_;
   WalkOptions walk_;
   Tree tree_;
+  TreeBuild build_{tree_};
+  TreeOverCells over_cells_{tree_};
   std::vector<double> near_sums_;
   comm::Endpoint* messages_ = nullptr;
   Particles* store_ = nullptr;

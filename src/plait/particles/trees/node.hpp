@@ -72,15 +72,18 @@ static_assert(sizeof(NodeMotion) == 16 && std::is_trivially_copyable_v<NodeMotio
 struct NodeExtent {
   Box box;  ///< Tight.
   double mass = 0;
-  double weight = 0;  ///< The sum of absolute charges.
-  Vector dipole;      ///< About the centre; 0 if all charges have one sign.
-  float reach = 0;    ///< The largest of its bodies', if they have one.
   std::uint32_t first_body = 0;
   std::uint32_t body_count = 0;
-  NodeMotion motion;  ///< Zero until `Tree::find_motions`.
+};
+static_assert(sizeof(NodeExtent) == 64, "one cache line: builds of trees write one for each node");
+
+/// The charges of a node, in trees that may have charges of both signs.
+struct NodeSigns {
+  double weight = 0;  ///< The sum of absolute charges.
+  Vector dipole;      ///< About the centre; 0 if all charges have one sign.
 
   /// Equal sums are rounded equally.
-  [[nodiscard]] bool has_both_signs() const { return weight != mass && weight != -mass; }
+  [[nodiscard]] bool are_both(double mass) const { return weight != mass && weight != -mass; }
 };
 
 /// Consecutive bodies that share an interaction list.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees whose lower levels are given cells, so that particles keep the order of their cells.
+#include "plait/particles/trees/tree_over_cells.hpp"
+
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "plait/base/error.hpp"
-#include "plait/particles/trees/detail/moments.hpp"
-#include "plait/particles/trees/tree.hpp"
+#include "plait/particles/trees/detail/charges.hpp"
 
 namespace plait::particles {
 namespace {
@@ -24,20 +23,16 @@ std::vector<std::uint32_t> ends_of(std::span<const std::uint16_t> sizes) {
   return ends;
 }
 
-/// The structure of a tree over cells.
-struct Structure {
-  Nodes& nodes;
-  std::vector<NodeExtent>& extents;
-  detail::CellNodes& of_cells;
-};
+}  // namespace
 
 /// Builds nodes over the levels of cells: cells, groups, leaves, bodies. A node with several parts has up to eight
 /// children, found by repeated halving, as cells were.
-class CellBuilder {
+class TreeOverCells::Structure {
  public:
-  CellBuilder(const CellSizes& sizes, std::uint32_t leaf_bodies_max, Structure out)
+  Structure(const CellSizes& sizes, std::uint32_t leaf_bodies_max, TreeOverCells& out)
       : leaf_bodies_max_{leaf_bodies_max},
         parts_{ends_of(sizes.cells), ends_of(sizes.groups), ends_of(sizes.leaves)},
+        table_{out.tree_->table_},
         out_{out} {
     for (std::size_t level = 0; level < level_count; ++level) {
       first_body_[level].resize(parts_[level].size());
@@ -63,20 +58,20 @@ class CellBuilder {
   void build(std::uint32_t node, std::size_t level, std::uint32_t first, std::uint32_t last) {
     const std::uint32_t first_body = first_body_of(level, first);
     const std::uint32_t count = first_body_of(level, last) - first_body;
-    out_.extents[node].first_body = first_body;
-    out_.extents[node].body_count = count;
+    table_.extents()[node].first_body = first_body;
+    table_.extents()[node].body_count = count;
     if (level == bodies && count <= leaf_bodies_max_) {
-      out_.nodes[node].set_content(NodeKind::leaf, first_body, count);
+      table_.nodes()[node].set_content(NodeKind::leaf, first_body, count);
     } else if (level == bodies || last - first > 1) {
       if (level == 0) {
-        out_.of_cells.top.push_back(node);
+        out_.top_.push_back(node);
       }
       divide(node, level, first, last);
     } else {
-      const auto begin = static_cast<std::uint32_t>(out_.nodes.size());
+      const std::uint32_t begin = table_.size();
       build(node, level + 1, parts_[level][first], parts_[level][last]);
       if (level == 0) {
-        out_.of_cells.of_batches[first] = {node, begin, static_cast<std::uint32_t>(out_.nodes.size())};
+        out_.of_batches_[first] = {node, begin, table_.size()};
       }
     }
   }
@@ -103,11 +98,9 @@ class CellBuilder {
         break;
       }
     }
-    const auto begin = static_cast<std::uint32_t>(out_.nodes.size());
     const auto children = static_cast<std::uint32_t>(ends.size()) - 1;
-    out_.nodes.resize(begin + children);
-    out_.extents.resize(begin + children);
-    out_.nodes[node].set_content(NodeKind::cell, begin, children);
+    const std::uint32_t begin = table_.add(children);
+    table_.nodes()[node].set_content(NodeKind::cell, begin, children);
     for (std::uint32_t child = 0; child < children; ++child) {
       build(begin + child, level, ends[child], ends[child + 1]);
     }
@@ -135,110 +128,66 @@ class CellBuilder {
   std::uint32_t leaf_bodies_max_;
   std::array<std::vector<std::uint32_t>, level_count> parts_;       ///< By level, the ends of its parts.
   std::array<std::vector<std::uint32_t>, level_count> first_body_;  ///< By level, of each part and of the end.
-  Structure out_;
+  NodeTable& table_;
+  TreeOverCells& out_;
 };
 
-Vector velocity_of(const NodeMotion& motion) {
-  return {static_cast<double>(motion.x), static_cast<double>(motion.y), static_cast<double>(motion.z)};
-}
-
-/// The motion of parts with the given masses and motions.
-template <class MassOf, class MotionOf>
-NodeMotion mean_motion(std::size_t count, MassOf mass_of, MotionOf motion_of) {
-  Vector weighted;
-  Vector plain;
-  double mass = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Vector velocity = velocity_of(motion_of(i));
-    mass += mass_of(i);
-    weighted += mass_of(i) * velocity;
-    plain += velocity;
-  }
-  const Vector mean = mass != 0 ? (1 / mass) * weighted : (1 / static_cast<double>(count)) * plain;
-  NodeMotion motion{static_cast<float>(mean.x), static_cast<float>(mean.y), static_cast<float>(mean.z)};
-  for (std::size_t i = 0; i < count; ++i) {
-    const NodeMotion part = motion_of(i);
-    motion.spread = std::max(motion.spread, part.spread + static_cast<float>(length(velocity_of(part) - mean)));
-  }
-  return motion;
-}
-
-}  // namespace
-
-void Tree::assign(Particles& store, const TreeOptions& options, const CellSizes& sizes) {
+void TreeOverCells::assign(Particles& store, const TreeOptions& options, const CellSizes& sizes) {
   expect(store.size() < bodies_max, "a node counts its bodies in 30 bits");
-  options_ = options;
-  store_ = &store;
-  sources_.resize(store.size());
-  nodes_.clear();
-  extents_.clear();
-  moments_.clear();
-  groups_.clear();
-  batches_.clear();
-  cell_nodes_.top.clear();
-  cell_nodes_.of_batches.resize(sizes.cells.size());
+  Tree& tree = *tree_;
+  tree.options_ = options;
+  tree.store_ = &store;
+  tree.has_signs_ = options.signs != ChargeSigns::one;
+  const detail::Charges charges{store, options};
+  for (std::size_t i = 0; i < store.size() && !tree.has_signs_; ++i) {
+    tree.has_signs_ = charges[i] < 0;
+  }
+  tree.sources_.resize(store.size());
+  tree.start();
+  top_.clear();
+  of_batches_.resize(sizes.cells.size());
   if (store.size() == 0) {
     return;
   }
-  nodes_.resize(1);
-  extents_.resize(1);
-  CellBuilder builder{sizes, options.leaf_bodies_max, {nodes_, extents_, cell_nodes_}};
-  expect(builder.first_body(0, builder.count(0)) == store.size(), "cells divide all particles");
-  builder.build(0, 0, 0, builder.count(0));
-  moments_.assign(nodes_.size() * moment_bytes(options), std::byte{});
-  for (std::uint32_t cell = 0; cell < builder.count(0); ++cell) {
-    batches_.push_back({{}, builder.part(0, cell), builder.part(0, cell + 1) - builder.part(0, cell)});
+  tree.table_.add(1);
+  Structure structure{sizes, options.leaf_bodies_max, *this};
+  expect(structure.first_body(0, structure.count(0)) == store.size(), "cells divide all particles");
+  structure.build(0, 0, 0, structure.count(0));
+  for (std::uint32_t cell = 0; cell < structure.count(0); ++cell) {
+    const std::uint32_t first = structure.part(0, cell);
+    tree.batches_.push_back({{}, first, structure.part(0, cell + 1) - first});
   }
-  for (std::uint32_t group = 0; group < builder.count(1); ++group) {
-    const std::uint32_t first = builder.first_body(1, group);
-    groups_.push_back({{}, first, builder.first_body(1, group + 1) - first});
-    options_.group_bodies_max = std::max(options_.group_bodies_max, groups_.back().body_count);
+  for (std::uint32_t group = 0; group < structure.count(1); ++group) {
+    const std::uint32_t first = structure.first_body(1, group);
+    const std::uint32_t size = structure.first_body(1, group + 1) - first;
+    tree.groups_.push_back({{}, first, size});
+    tree.options_.group_bodies_max = std::max(tree.options_.group_bodies_max, size);
   }
 }
 
-void Tree::refresh_batch(std::uint32_t batch, const Drift& drift) {
-  const Particles& store = *store_;
-  expect(store.size() == sources_.size(), "the store has the particles of the last build");
-  const detail::BatchNodes nodes = cell_nodes_.of_batches[batch];
-  const NodeExtent& extent = extents_[nodes.root];
+void TreeOverCells::refresh_batch(std::uint32_t batch, const Drift& drift) {
+  Tree& tree = *tree_;
+  const Particles& store = *tree.store_;
+  expect(store.size() == tree.sources_.size(), "the store has the particles of the last build");
+  const BatchNodes nodes = of_batches_[batch];
+  const NodeExtent& extent = tree.table_.extents()[nodes.root];
   const auto positions = store.positions();
+  const detail::Charges charges{store, tree.options_};
   const bool is_present = drift.duration == 0;
   for (std::uint32_t i = extent.first_body; i < extent.first_body + extent.body_count; ++i) {
     const Vector position = is_present ? positions[i] : positions[i] + drift.duration * store[drift.velocity][i];
-    sources_[i] = {position, charge_of(i)};
+    tree.sources_[i] = {position, charges[i]};
   }
-  for (std::size_t i = nodes.last; i-- > nodes.first;) {  // children are after their parents
-    sum_node(i);
+  for (std::uint32_t i = nodes.last; i-- > nodes.first;) {  // children are after their parents
+    tree.sum_node(i);
   }
-  sum_node(nodes.root);
-  set_boxes(batches_[batch]);
+  tree.sum_node(nodes.root);
+  tree.set_boxes(tree.batches_[batch]);
 }
 
-void Tree::refresh_top() {
-  for (std::size_t i = cell_nodes_.top.size(); i-- > 0;) {  // children are after their parents
-    sum_node(cell_nodes_.top[i]);
-  }
-}
-
-void Tree::find_motions() {
-  expect(options_.velocity.has_value(), "motions need a velocity");
-  const auto velocities = std::as_const(*store_)[*options_.velocity];
-  for (std::size_t i = nodes_.size(); i-- > 0;) {
-    const Node& node = nodes_[i];
-    if (node.kind() == NodeKind::leaf) {
-      extents_[i].motion = mean_motion(
-          node.count(),
-          [&](std::size_t body) { return sources_[node.first + body].mass; },
-          [&](std::size_t body) {
-            const Vector& v = velocities[node.first + body];
-            return NodeMotion{static_cast<float>(v.x), static_cast<float>(v.y), static_cast<float>(v.z)};
-          });
-    } else {
-      extents_[i].motion = mean_motion(
-          node.count(),
-          [&](std::size_t child) { return extents_[node.first + child].mass; },
-          [&](std::size_t child) { return extents_[node.first + child].motion; });
-    }
+void TreeOverCells::refresh_top() {
+  for (std::size_t i = top_.size(); i-- > 0;) {  // children are after their parents
+    tree_->sum_node(top_[i]);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plait/base/clock.hpp"
+#include "plait/particles/trees/tree_build.hpp"
 
 namespace plait::particles {
 
@@ -52,9 +53,13 @@ Sample sample_of(const Tree& tree) {
 }
 
 /// The time of a step on one core: a build, and the walks of the sample scaled to all bodies.
-Seconds time_with(const TrialTargets& to, const TreeOptions& options, const WalkOptions& walk_options, Tree& tree) {
+Seconds time_with(const TrialTargets& to,
+                  const TreeOptions& options,
+                  const WalkOptions& walk_options,
+                  TreeBuild& build,
+                  const Tree& tree) {
   const nanoseconds start = thread_processor_time();
-  tree.build(to.store, options);
+  build.build(to.store, options);
   const Seconds built = thread_processor_time() - start;
   const TreeView view = tree.view();
   const Sample sample = sample_of(tree);
@@ -79,15 +84,16 @@ TreeOptions with_fastest_sizes(const TrialTargets& targets, const TreeOptions& g
   WalkOptions quiet = walk_options;
   quiet.near = {};  // the program's function must not see a pair twice
   Tree tree;
-  tree.build(targets.store, given);  // warms up and sorts, so that later builds are alike
+  TreeBuild build{tree};
+  build.build(targets.store, given);  // warms up and sorts, so that later builds are alike
   TreeOptions best = given;
-  Seconds shortest = time_with(targets, given, quiet, tree);
+  Seconds shortest = time_with(targets, given, quiet, build, tree);
   for (const auto& [leaf, group, batch] : candidates) {
     TreeOptions options = given;
     options.leaf_bodies_max = leaf;
     options.group_bodies_max = group;
     options.batch_bodies_max = batch;
-    if (const Seconds time = time_with(targets, options, quiet, tree); time < shortest) {
+    if (const Seconds time = time_with(targets, options, quiet, build, tree); time < shortest) {
       shortest = time;
       best = options;
     }

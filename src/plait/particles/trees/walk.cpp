@@ -476,12 +476,13 @@ Box find_target_boxes(const Job& job, const Batch& batch, Lists& lists) {
   const std::span<const float> reaches = options.near_reach ? store[*options.near_reach] : std::span<const float>{};
   Box all;
   for (const BodyGroup& group : groups) {
-    NodeExtent extent;
+    Box box;
+    float reach = 0;
     for_each_target(job.targets, group, [&](Particles::Index place) {
-      extent.box.include(store.positions()[place]);
-      extent.reach = reaches.empty() ? 0 : std::max(extent.reach, reaches[place]);
+      box.include(store.positions()[place]);
+      reach = reaches.empty() ? 0 : std::max(reach, reaches[place]);
     });
-    all.include(lists.target_boxes.emplace_back(extent.box.is_empty() ? extent.box : target_box(extent, options)));
+    all.include(lists.target_boxes.emplace_back(box.is_empty() ? box : target_box(box, reach, options)));
   }
   return all;
 }

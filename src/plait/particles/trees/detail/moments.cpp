@@ -2,7 +2,9 @@
 #include "plait/particles/trees/detail/moments.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 
@@ -51,9 +53,18 @@ struct MomentSum {
   }
 };
 
-}  // namespace
+/// The next larger number; the same for infinity. Expects: not negative, not a NaN.
+float next_above(float value) {
+  return value < std::numeric_limits<float>::infinity() ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) + 1)
+                                                        : value;
+}
 
-void sum_bodies(std::span<const Source> sources, Node& node, NodeExtent& extent) {
+enum class Signs : std::uint8_t { one, both };
+
+/// Computes centre, mass and second moments of a leaf, its box and, with both signs, weight and dipole.
+template <Signs signs_of>
+void sum_bodies(std::span<const Source> sources, NodeTable& table, std::uint32_t index) {
+  Node& node = table.nodes()[index];
   Box box;
   double mass = 0;
   double weight = 0;
@@ -62,91 +73,130 @@ void sum_bodies(std::span<const Source> sources, Node& node, NodeExtent& extent)
   for (const Source& source : sources) {
     box.include(source.position);
     mass += source.mass;
-    weight += std::abs(source.mass);
-    weighted += std::abs(source.mass) * (source.position - origin);
+    const double absolute = signs_of == Signs::both ? std::abs(source.mass) : source.mass;
+    weight += absolute;
+    weighted += absolute * (source.position - origin);
   }
   node.center = weight > 0 ? origin + (1 / weight) * weighted : 0.5 * (box.low + box.high);
   MomentSum sum;
-  const bool is_mixed = weight != std::abs(mass);  // about the centre, charges of one sign have no dipole
-  extent.dipole = {};
   for (const Source& source : sources) {
-    const Vector offset = source.position - node.center;
-    sum.add_point(source.mass, offset);
-    if (is_mixed) {
-      extent.dipole += source.mass * offset;
-    }
+    sum.add_point(source.mass, source.position - node.center);
   }
   node.mass = static_cast<float>(mass);
   sum.write_to(node);
-  extent.box = box;
-  extent.mass = mass;
-  extent.weight = weight;
+  table.extents()[index].box = box;
+  table.extents()[index].mass = mass;
+  if constexpr (signs_of == Signs::both) {
+    NodeSigns& signs = table.signs()[index];
+    signs = {weight, {}};
+    if (signs.are_both(mass)) {  // about the centre, charges of one sign have no dipole
+      for (const Source& source : sources) {
+        signs.dipole += source.mass * (source.position - node.center);
+      }
+    }
+  }
 }
 
-void sum_children(std::span<const Node> children, std::span<const NodeExtent> extents, Node& node, NodeExtent& extent) {
+/// The same from child nodes.
+template <Signs signs_of>
+void sum_parts(NodeTable& table, std::uint32_t index) {
+  Node& node = table.nodes()[index];
+  const std::span children = table.nodes().subspan(node.first, node.count());
+  const std::span extents = table.extents().subspan(node.first, node.count());
+  const std::span signs = signs_of == Signs::both ? table.signs().subspan(node.first, node.count()) : table.signs();
   Box box;
   double mass = 0;
   double weight = 0;
   Vector weighted;
   const Vector origin = children.front().center;
-  extent.reach = 0;
   for (std::size_t i = 0; i < children.size(); ++i) {
     box.include(extents[i].box);
-    extent.reach = std::max(extent.reach, extents[i].reach);
     mass += extents[i].mass;
-    weight += extents[i].weight;
-    weighted += extents[i].weight * (children[i].center - origin);
+    const double absolute = signs_of == Signs::both ? signs[i].weight : extents[i].mass;
+    weight += absolute;
+    weighted += absolute * (children[i].center - origin);
   }
   node.center = weight > 0 ? origin + (1 / weight) * weighted : 0.5 * (box.low + box.high);
   MomentSum sum;
-  const bool is_mixed = weight != std::abs(mass);  // about the centre, charges of one sign have no dipole
-  extent.dipole = {};
   for (std::size_t i = 0; i < children.size(); ++i) {
-    const Vector offset = children[i].center - node.center;
     sum.add(children[i]);
-    sum.add_point(extents[i].mass, offset);
-    if (is_mixed) {
-      sum.add_dipole(extents[i].dipole, offset);
-      extent.dipole += extents[i].dipole + extents[i].mass * offset;
+    sum.add_point(extents[i].mass, children[i].center - node.center);
+  }
+  if constexpr (signs_of == Signs::both) {
+    NodeSigns& own = table.signs()[index];
+    own = {weight, {}};
+    if (own.are_both(mass)) {
+      for (std::size_t i = 0; i < children.size(); ++i) {
+        const Vector offset = children[i].center - node.center;
+        sum.add_dipole(signs[i].dipole, offset);
+        own.dipole += signs[i].dipole + extents[i].mass * offset;
+      }
     }
   }
   node.mass = static_cast<float>(mass);
   sum.write_to(node);
-  extent.box = box;
-  extent.mass = mass;
-  extent.weight = weight;
+  table.extents()[index].box = box;
+  table.extents()[index].mass = mass;
 }
 
-void sum_moment(const TreeOptions& options,
-                const Particles& store,
-                const NodesOf& part,
-                std::size_t i,
-                std::span<std::byte> moments) {
-  const std::size_t bytes = moment_bytes(options);
-  if (bytes == 0) {
-    return;
-  }
-  std::byte* const to = moments.data() + i * bytes;
-  const CellMoments& own = options.moments;
+/// The largest reach of the bodies of a node, from these or from its children.
+float reach_of(const TreeBodies& bodies, const NodeTable& table, const Node& node) {
+  const std::span<const float> parts =
+      node.kind() == NodeKind::leaf ? bodies.store[*bodies.options.near_reach] : table.reaches();
+  return std::ranges::max(parts.subspan(node.first, node.count()));
+}
+
+/// Computes the moment of a node (`TreeView::moments`) from the bodies of a leaf or the moments of children.
+void sum_moment(const TreeBodies& bodies, NodeTable& table, std::uint32_t index) {
+  const std::size_t bytes = table.columns().moment_bytes;
+  std::byte* const all = table.moments().data();
+  std::byte* const to = all + index * bytes;
+  const CellMoments& own = bodies.options.moments;
   if (own.bytes == 0) {
-    const Vector& sum = part.extents[i].dipole;
+    const Vector& sum = table.signs()[index].dipole;
     const Dipole dipole{static_cast<float>(sum.x), static_cast<float>(sum.y), static_cast<float>(sum.z)};
     std::memcpy(to, &dipole, sizeof dipole);
     return;
   }
-  const Node& node = part.nodes[i];
+  const Node& node = table.nodes()[index];
+  const Particles& store = bodies.store;
   std::memcpy(to, own.none.data(), bytes);
   for (std::uint32_t of = node.first; of < node.first + node.count(); ++of) {
     if (node.kind() == NodeKind::cell) {
-      own.add_child(to, moments.data() + of * bytes, part.nodes[of].center - node.center);
-    } else if (options.sources.has(store[Particles::kind][of])) {
+      own.add_child(to, all + of * bytes, table.nodes()[of].center - node.center);
+    } else if (bodies.options.sources.has(store[Particles::kind][of])) {
       own.add_body(to, store, of, store.positions()[of] - node.center);
     }
   }
 }
 
-void set_opening(const TreeOptions& options, const NodeExtent& extent, Node& node) {
-  constexpr float infinity = std::numeric_limits<float>::infinity();
+}  // namespace
+
+void sum_children(NodeTable& table, std::uint32_t node) {
+  table.columns().signs ? sum_parts<Signs::both>(table, node) : sum_parts<Signs::one>(table, node);
+}
+
+void sum_node(const TreeBodies& bodies, NodeTable& table, std::uint32_t index) {
+  const Node& node = table.nodes()[index];
+  if (node.kind() == NodeKind::leaf) {
+    const std::span sources = bodies.sources.subspan(node.first, node.count());
+    table.columns().signs ? sum_bodies<Signs::both>(sources, table, index)
+                          : sum_bodies<Signs::one>(sources, table, index);
+  } else {
+    sum_children(table, index);
+  }
+  if (table.columns().reaches) {
+    table.reaches()[index] = reach_of(bodies, table, node);
+  }
+  set_opening(bodies.options, table, index);
+  if (table.columns().moment_bytes > 0) {
+    sum_moment(bodies, table, index);
+  }
+}
+
+void set_opening(const TreeOptions& options, NodeTable& table, std::uint32_t index) {
+  Node& node = table.nodes()[index];
+  const NodeExtent& extent = table.extents()[index];
   // The ratio of an octree cell to the tight box of its bodies, by which theta gives the errors known for cells: at
   // 0.5, with quadrupoles 4e-4 in a ring, which conserves its energy to 1e-8 over an orbit; with monopoles below 4.6e-3
   // in a homogeneous sphere.
@@ -154,12 +204,13 @@ void set_opening(const TreeOptions& options, const NodeExtent& extent, Node& nod
   // The expansion does not converge inside the sphere that contains the bodies, whatever theta is.
   const double radius = std::sqrt(distance2_max(extent.box, node.center));
   const bool scatters = options.near_reach && options.near_search != Search::gather;
-  const double reach = radius + (scatters ? static_cast<double>(extent.reach) : options.near_radius);
+  const double reach = radius + (scatters ? static_cast<double>(table.reaches()[index]) : options.near_radius);
   const double opening = std::max(edge_factor * extent.box.edge_max() / options.theta, reach);
-  node.opening2 = std::nextafter(static_cast<float>(opening * opening), infinity);
-  node.radius = ShortFloat::at_least(std::nextafter(static_cast<float>(radius), infinity));
-  if (options.theta <= 0 || (options.signs == ChargeSigns::apart && extent.has_both_signs())) {
-    node.opening2 = infinity;
+  node.opening2 = next_above(static_cast<float>(opening * opening));
+  node.radius = ShortFloat::at_least(next_above(static_cast<float>(radius)));
+  const bool mixes = options.signs == ChargeSigns::apart && table.signs()[index].are_both(extent.mass);
+  if (options.theta <= 0 || mixes) {
+    node.opening2 = std::numeric_limits<float>::infinity();
   }
 }
 

@@ -1,34 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <span>
 
-#include "plait/particles/trees/tree.hpp"
+#include "plait/particles/trees/node_table.hpp"
+#include "plait/particles/trees/tree_options.hpp"
 
 namespace plait::particles::detail {
 
-/// Computes centre, mass and second moments of `node`, and box, charges and dipole of `extent`, from bodies. Expects:
-/// at least one.
-void sum_bodies(std::span<const Source> sources, Node& node, NodeExtent& extent);
-
-/// The same from child nodes.
-void sum_children(std::span<const Node> children, std::span<const NodeExtent> extents, Node& node, NodeExtent& extent);
-
-/// The nodes of a tree or a subtree.
-struct NodesOf {
-  std::span<const Node> nodes;
-  std::span<const NodeExtent> extents;
+/// The bodies of a tree in its order: what its nodes are summed from.
+struct TreeBodies {
+  const TreeOptions& options;
+  const Particles& store;
+  std::span<const Source> sources;
 };
 
-/// Computes the entry of node `i` in `moments` (`TreeView::moments`), from the bodies of a leaf or the entries of
-/// children. Does nothing if nodes have none. `store` is in the order of the tree.
-void sum_moment(const TreeOptions& options,
-                const Particles& store,
-                const NodesOf& part,
-                std::size_t i,
-                std::span<std::byte> moments);
+/// Computes all of a node but its content and its bodies' places: centre, mass, moments, opening distance and each
+/// column of the table except motions. Expects: the node has bodies, and its children are summed.
+void sum_node(const TreeBodies& bodies, NodeTable& table, std::uint32_t node);
 
-/// Computes radius and opening distance of `node`, whose moments and extent are set.
-void set_opening(const TreeOptions& options, const NodeExtent& extent, Node& node);
+/// Computes centre, mass, second moments, box and signs of a node from its children.
+void sum_children(NodeTable& table, std::uint32_t node);
+
+/// Computes radius and opening distance of a node, whose box, centre, signs and reach are set.
+void set_opening(const TreeOptions& options, NodeTable& table, std::uint32_t node);
 
 }  // namespace plait::particles::detail
