@@ -11,6 +11,7 @@
 #include "plait/particles/store/cell_sizes.hpp"
 #include "plait/particles/store/key_sort.hpp"
 #include "plait/particles/store/kinds.hpp"
+#include "plait/particles/store/lattice.hpp"
 #include "plait/particles/store/particles.hpp"
 #include "plait/particles/store/search.hpp"
 #include "plait/particles/trees/cell_moments.hpp"
@@ -45,7 +46,8 @@ struct TreeOptions {
   /// The distance from which on nothing acts, measured to the centre of a cell. 0: none. Forces should approach zero
   /// there.
   double cutoff = 0;
-  Vector period;  ///< Of periodic axes, where the nearest image acts; 0 along open axes.
+  Vector period;  ///< Of periodic axes, where the nearest image acts (`Lattice::in_box`); 0 along open axes.
+  Slide slide = {};
   // Smaller sizes make shorter lists, larger ones fewer walks.
   std::uint32_t leaf_bodies_max = 8;
   std::uint32_t group_bodies_max = 64;
@@ -152,6 +154,8 @@ class Tree {
   /// A partition of the groups, in their order.
   [[nodiscard]] std::span<const Batch> batches() const noexcept { return batches_; }
   [[nodiscard]] const TreeOptions& options() const noexcept { return options_; }
+  /// Moves the images of a shearing box, for later walks.
+  void set_slide(const Slide& slide) noexcept { options_.slide = slide; }
 
  private:
   [[nodiscard]] double charge_of(std::size_t place) const;
