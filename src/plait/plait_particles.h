@@ -76,6 +76,10 @@ typedef struct plait_system_options {
   int grid[3];                      /* Ranks along each axis. 0: as near a cube as possible. */
   int steps_between_decompositions; /* Default 4. 0 decomposes once, at the start. */
   int steps_between_trees;          /* Default 1. Above: between two builds, particles stay on their ranks. */
+  double shear_rate; /* Images along x move along y, in a flow of v_y = -shear_rate x: 3/2 of the orbital frequency in a
+                        Keplerian disc. Needs periodic x and y. Default 0: none. */
+  int shear_velocity; /* A field of three doubles, whose y component changes where a particle crosses a boundary along
+                         x. Default -1: none. */
 } plait_system_options;
 
 /* `size`: sizeof(plait_system_options). */
@@ -88,6 +92,10 @@ int plait_system_create(plait_runtime* runtime,
                         const plait_system_options* options,
                         plait_system** system);
 int plait_system_free(plait_system** system);
+
+/* Sets the time of a shear, at which images are displaced along y by shear_rate * time for each length along x. It is
+ * that of the positions which the next update or step sums at. Default: 0, when boxes are in line. */
+int plait_system_set_time(plait_system* system, double time);
 
 /* ---- Long-range interactions ---- */
 
@@ -113,14 +121,28 @@ typedef struct plait_tree_block {
   plait_bodies bodies;                   /* In full precision; else empty. */
   plait_cells near_bodies;               /* In mixed precision; else empty. They have no quadrupoles. */
   plait_cells cells;
-  double softening2; /* The square of the softening length. */
-  double cutoff2;    /* The square of the cut-off; infinite if there is none. */
-  double period[3];  /* Along which the nearest image acts; 0 along open axes. */
+  double softening2;   /* The square of the softening length. */
+  double cutoff2;      /* The square of the cut-off; infinite if there is none. */
+  double period[3];    /* Along which the nearest image acts; 0 along open axes. */
+  double displacement; /* In a shearing box: the image n periods of x ahead is n times this behind along y. Kernels fold
+                          x first, then y and z. */
+  const void* moments; /* The program's moments of the cells, contiguous, in their order, without padding. */
+  size_t moment_count; /* 0 if the program has no moments; else the cells without padding. */
 } plait_tree_block;
 
 /* A program's own force. Any worker calls it, concurrently for different targets. A target is among the bodies, at
  * distance 0. The sums are multiplied by the coupling. A result other than 0 ends the run, as of a plait_function. */
 typedef int (*plait_tree_kernel)(const plait_tree_block* block, void* argument);
+
+/* A program's own moments of tree cells, which its kernel reads: such as those of a Yukawa potential. Functions are
+ * called and ended as a plait_tree_kernel, concurrently for different cells. `moment` is aligned as a double; at first
+ * it has the bytes of `moment_of_none`. Moments travel with trees. */
+/* Adds the particle at a place. `offset` is from the centre of the cell to the particle. */
+typedef int (*plait_moment_of_body)(
+    void* moment, plait_store* store, size_t place, const double offset[3], void* argument);
+/* Shifts the moment of a child to the centre of the cell, and adds it. `offset` is from the centre of the cell to that
+ * of the child. Centres are those of the absolute charges. */
+typedef int (*plait_moment_of_child)(void* moment, const void* child, const double offset[3], void* argument);
 
 typedef enum plait_order { PLAIT_MONOPOLE = 1, PLAIT_QUADRUPOLE = 2 } plait_order;
 typedef enum plait_precision {
@@ -147,7 +169,12 @@ typedef struct plait_long_range_options {
   int reuses_lists;                    /* Whether interaction lists are reused until the next build of trees. */
   plait_tree_kernel kernel;            /* Default NULL: gravity, vectorised for each processor. */
   void* argument;                      /* Of the kernel. Must outlive the system. */
-  int has_both_signs; /* Whether charges are of both signs. Default 0: cells whose charges cancel do not act. */
+  int has_both_signs;         /* Whether charges are of both signs. Default 0: cells whose charges cancel do not act. */
+  size_t moment_bytes;        /* Of the program's moment of one cell: a multiple of 8. Default 0: none. */
+  const void* moment_of_none; /* That of no particles; copied. Default NULL: zero bytes. */
+  plait_moment_of_body add_body; /* Required with moments, as add_child and kernel. */
+  plait_moment_of_child add_child;
+  void* moment_argument; /* Of both. Must outlive the system. */
 } plait_long_range_options;
 
 int plait_long_range_options_init(plait_long_range_options* options, size_t size);

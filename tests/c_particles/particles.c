@@ -2,36 +2,13 @@
 /* A program in C99 that uses every part of plait_particles.h, on any number of ranks. It prints nothing when all is
  * right. Every rank can compute all particles from their ids, and so compares with direct sums. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "plait/plait_particles.h"
+#include "check.h"
 
 enum { COUNT = 400, STEPS = 5 };
 static const double REACH = 0.2;
 static const double TIME_STEP = 0.125;
-
-static int failures = 0;
-
-static void check(int is_right, const char* what, int line) {
-  if (!is_right) {
-    fprintf(stderr, "particles.c:%d: %s: %s\n", line, what, plait_last_error());
-    ++failures;
-  }
-}
-#define CHECK(fact) check((fact), #fact, __LINE__)
-#define CHECK_DONE(call) check((call) == PLAIT_SUCCESS, #call, __LINE__)
-
-/* A number in [0, 1) for each id and purpose. */
-static double number_of(int64_t id, int purpose) {
-  uint64_t x = (uint64_t)id * 8 + (uint64_t)purpose + 1;
-  x *= 0x9E3779B97F4A7C15U;
-  x ^= x >> 29;
-  x *= 0xBF58476D1CE4E5B9U;
-  x ^= x >> 32;
-  return (double)(x >> 11) / 9007199254740992.0;
-}
 
 static double mass_of(int64_t id) {
   return (1 + number_of(id, 3)) / COUNT;
@@ -510,17 +487,8 @@ static void end_with_an_error(plait_runtime* runtime) {
 }
 
 int main(int argc, char** argv) {
-  plait_runtime* runtime = NULL;
-  plait_options options;
+  plait_runtime* runtime = begin(&argc, &argv);
   gas particles;
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
-  CHECK_DONE(plait_options_init(&options, sizeof options));
-  options.workers = 2;
-  CHECK_DONE(plait_runtime_create(MPI_COMM_WORLD, &options, &runtime));
-  if (runtime == NULL) {
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
   remove_some();
   particles = make_gas(runtime);
   refuse_wrong_fields(&particles);
@@ -535,7 +503,5 @@ int main(int argc, char** argv) {
   fly(runtime, 0);
   fly(runtime, 1);
   end_with_an_error(runtime);
-  (void)plait_runtime_free(&runtime);
-  MPI_Finalize();
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return end(runtime);
 }

@@ -2,6 +2,7 @@
 !> Uses every part of the module plait_particles, on any number of ranks. It prints nothing when all is right. Every rank
 !! computes all particles from their ids, and so compares with direct sums.
 module gas
+  use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan
   use, intrinsic :: iso_c_binding
   use plait
   use plait_particles
@@ -261,6 +262,217 @@ contains
     call plait_store_free(store)
   end subroutine
 
+  ! ---- moments ----
+
+  !> Second moments about the centre of a cell: its charge, and xx, yy, zz, xy, xz, yz.
+  recursive subroutine add_point(moment, its_charge, d)
+    real(c_double), intent(inout) :: moment(7)
+    real(double), intent(in) :: its_charge, d(3)
+    moment = moment + its_charge * [1d0, d(1)**2, d(2)**2, d(3)**2, d(1) * d(2), d(1) * d(3), d(2) * d(3)]
+  end subroutine
+
+  subroutine add_body(moment, store, place, offset, ierr)
+    real(c_double), intent(inout), contiguous :: moment(:)
+    type(plait_store), intent(in) :: store
+    integer, intent(in) :: place
+    real(c_double), intent(in) :: offset(3)
+    integer, intent(inout) :: ierr
+    real(double), pointer :: masses(:)
+    call plait_store_values(store, mass, masses)
+    call add_point(moment, masses(place), offset)
+    if (size(moment) /= 7) ierr = PLAIT_BAD_ARGUMENT
+  end subroutine
+
+  subroutine add_child(moment, child, offset, ierr)
+    real(c_double), intent(inout), contiguous :: moment(:)
+    real(c_double), intent(in), contiguous :: child(:)
+    real(c_double), intent(in) :: offset(3)
+    integer, intent(inout) :: ierr
+    moment = moment + child
+    call add_point(moment, child(1), offset)
+    moment(1) = moment(1) - child(1)  ! which was added twice
+    if (size(child) /= 7) ierr = PLAIT_BAD_ARGUMENT
+  end subroutine
+
+  !> The potential exp(-r) / r, and its force divided by r and by the charge.
+  recursive subroutine yukawa(r, g, a, b, c)
+    real(double), intent(in) :: r
+    real(double), intent(out) :: g, a, b, c
+    g = exp(-r) / r
+    a = -exp(-r) * (r + 1) / r**3
+    b = exp(-r) * (r**2 + 3 * r + 3) / r**5
+    c = -exp(-r) * (r**3 + 6 * r**2 + 15 * r + 15) / r**7
+  end subroutine
+
+  subroutine screened(block, ierr)
+    type(plait_tree_block), intent(in) :: block
+    integer, intent(inout) :: ierr
+    real(double) :: d(3), sd(3), r, g, a, b, c, trace
+    integer :: i, j
+    do i = 1, size(block%x)
+      do j = 1, size(block%bodies%x)
+        d = [block%bodies%x(j) - block%x(i), block%bodies%y(j) - block%y(i), block%bodies%z(j) - block%z(i)]
+        r = sqrt(sum(d**2))
+        if (.not. r > 0 .or. .not. block%bodies%charge(j) > 0) cycle
+        call yukawa(r, g, a, b, c)
+        block%sums(1:3, i) = block%sums(1:3, i) - block%bodies%charge(j) * a * d
+      end do
+      do j = 1, size(block%moments, 2)
+        d = [block%cells%x(j) - block%near_x(i), block%cells%y(j) - block%near_y(i), block%cells%z(j) - block%near_z(i)]
+        call yukawa(sqrt(sum(d**2)), g, a, b, c)
+        associate (s => block%moments(:, j))
+          sd = [s(2) * d(1) + s(5) * d(2) + s(6) * d(3), s(5) * d(1) + s(3) * d(2) + s(7) * d(3), &
+                s(6) * d(1) + s(7) * d(2) + s(4) * d(3)]
+          trace = sum(s(2:4))
+          block%sums(1:3, i) = block%sums(1:3, i) - s(1) * a * d - (b * trace + c * dot_product(d, sd)) / 2 * d - b * sd
+        end associate
+      end do
+    end do
+    ierr = PLAIT_SUCCESS
+  end subroutine
+
+  !> A Yukawa force by moments of the program's own, beside direct sums.
+  subroutine sum_moments(runtime)
+    type(plait_runtime), intent(in) :: runtime
+    type(plait_store) :: store
+    type(plait_system) :: system
+    real(double), pointer :: places(:, :), accelerations(:, :)
+    real(double) :: exact(3), d(3), g, a, b, c, sums(2)
+    integer(c_int64_t) :: j
+    integer :: i, ierr
+    call make_gas(runtime, store)
+    call plait_system_create(runtime, store, system)
+    call plait_system_add_long_range(system, mass, acceleration, potential, kernel=screened, moment_size=7, &
+                                     add_body=add_body, ierr=ierr)
+    call check(ierr == PLAIT_BAD_ARGUMENT, "moments without add_child are refused")
+    call plait_system_add_long_range(system, mass, acceleration, potential, kernel=screened, theta=0.4d0, &
+                                     moment_size=7, add_body=add_body, add_child=add_child)
+    call plait_system_update(system)
+    call plait_store_values(store, PLAIT_POSITION, places)
+    call plait_store_values(store, acceleration, accelerations)
+    sums = 0
+    do i = 1, plait_store_size(store)
+      exact = 0
+      do j = 1, count
+        d = place_of(j) - places(:, i)
+        if (.not. sum(d**2) > 0) cycle
+        call yukawa(sqrt(sum(d**2)), g, a, b, c)
+        exact = exact - mass_of(j) * a * d
+      end do
+      sums = sums + [sum((accelerations(:, i) - exact)**2), sum(exact**2)]
+    end do
+    call plait_system_sum(system, sums)
+    call check(sqrt(sums(1) / sums(2)) < 1d-3, "forces by moments are near direct sums")
+    call plait_system_free(system)
+    call plait_store_free(store)
+  end subroutine
+
+  ! ---- neighbours ----
+
+  subroutine list_neighbours(runtime, by_field)
+    type(plait_runtime), intent(in) :: runtime
+    logical, intent(in) :: by_field
+    type(plait_store) :: store
+    type(plait_system) :: system
+    type(plait_neighbours) :: near
+    type(plait_neighbour_lists) :: lists
+    real(double), pointer :: masses(:), masses_there(:), places_there(:, :)
+    real(c_float), pointer :: reaches_there(:)
+    integer(c_int64_t), pointer :: ids(:), ids_there(:)
+    real(double) :: its_mass
+    integer(c_int64_t) :: id, k
+    integer :: i, ierr, expected
+    call make_gas(runtime, store)
+    call plait_system_create(runtime, store, system)
+    call plait_system_add_neighbours(system, near, radius=-1d0, ierr=ierr)
+    call check(ierr == PLAIT_BAD_ARGUMENT, "a negative radius is refused")
+    if (by_field) then
+      call plait_system_add_neighbours(system, near, radius_field=reach, search=PLAIT_SYMMETRIC, travels=[mass, reach])
+    else
+      call plait_system_add_neighbours(system, near, radius=real(real(reach_of_all, c_float), double), &
+                                       travels=[mass, reach])
+    end if
+    call plait_neighbours_get(near, lists, ierr)
+    call check(ierr == PLAIT_BAD_ARGUMENT, "lists before the first step are refused")
+    call plait_system_update(system)
+    call plait_neighbours_get(near, lists)
+    call check(lists%count == plait_store_size(store) .and. size(lists%first) == lists%count + 1, "each has a list")
+    call check((lists%imported_count > 0) .eqv. (plait_rank_count(runtime) > 1), "other ranks' particles are imported")
+    call check(lists%first(1) == 1 .and. lists%first(lists%count + 1) == size(lists%indices) + 1, "lists count from 1")
+    call plait_store_values(store, PLAIT_ID, ids)
+    call plait_store_values(store, mass, masses)
+    call plait_neighbours_imported_values(near, PLAIT_ID, ids_there)
+    call plait_neighbours_imported_values(near, mass, masses_there)
+    call plait_neighbours_imported_values(near, PLAIT_POSITION, places_there)
+    call check(all(shape(places_there) == [3, lists%imported_count]), "imported values have components first")
+    call plait_neighbours_imported_values(near, reach, reaches_there)
+    call check(size(reaches_there) == lists%imported_count, "a field of floats travels")
+    call plait_neighbours_imported_values(near, density, masses_there, ierr)
+    call check(ierr == PLAIT_SUCCESS .eqv. lists%imported_count == 0, "fields that do not travel are refused")
+    call plait_neighbours_imported_values(near, mass, masses_there)
+    do i = 1, lists%count
+      expected = 0
+      do id = 1, count
+        if (are_near(ids(i), id)) expected = expected + 1
+      end do
+      call check(lists%first(i + 1) - lists%first(i) == expected, "lists are as long as over all pairs")
+      do k = lists%first(i), lists%first(i + 1) - 1
+        if (lists%indices(k) <= lists%count) then
+          id = ids(lists%indices(k))
+          its_mass = masses(lists%indices(k))
+        else
+          id = ids_there(lists%indices(k) - lists%count)
+          its_mass = masses_there(lists%indices(k) - lists%count)
+        end if
+        call check(are_near(ids(i), id) .and. abs(its_mass - mass_of(id)) < 1d-15, "neighbours are near")
+      end do
+    end do
+    call plait_system_free(system)
+    call plait_store_free(store)
+  end subroutine
+
+  logical function are_near(a, b)
+    integer(c_int64_t), intent(in) :: a, b
+    are_near = a /= b .and. sum((place_of(a) - place_of(b))**2) <= real(real(reach_of_all, c_float), double)**2
+  end function
+
+  ! ---- shearing boxes ----
+
+  subroutine shear(runtime)
+    type(plait_runtime), intent(in) :: runtime
+    real(double), parameter :: rate = 0.75d0
+    type(plait_store) :: store
+    type(plait_system) :: system
+    real(double), pointer :: places(:, :), velocities(:, :)
+    integer(c_int64_t), pointer :: ids(:)
+    real(double) :: place(3), its_velocity(3), rows
+    integer :: i, step, ierr
+    call make_gas(runtime, store)
+    call plait_system_create(runtime, store, system, low=[0d0, 0d0, 0d0], high=[1d0, 1d0, 1d0], &
+                             periodic=[.true., .true., .true.], shear_rate=rate, shear_velocity=velocity)
+    call plait_system_before(system, "drift", drift)
+    do step = 1, 10
+      call plait_system_set_time(system, step * time_step)
+      call plait_system_step(system)
+    end do
+    call plait_system_set_time(system, ieee_value(1d0, ieee_quiet_nan), ierr)
+    call check(ierr == PLAIT_BAD_ARGUMENT, "a time that is no number is refused")
+    call plait_store_values(store, PLAIT_ID, ids)
+    call plait_store_values(store, PLAIT_POSITION, places)
+    call plait_store_values(store, velocity, velocities)
+    do i = 1, plait_store_size(store)
+      its_velocity = velocity_of(ids(i))
+      place = place_of(ids(i)) + 10 * time_step * its_velocity
+      rows = floor(place(1))
+      place(1:2) = place(1:2) + rows * [-1d0, rate * 10 * time_step]
+      place(2:3) = place(2:3) - floor(place(2:3))
+      call check(maxval(abs(places(:, i) - place)) < 1d-12, "particles cross to where their images are")
+      call check(abs(velocities(2, i) - its_velocity(2) - rows * rate) < 1d-12, "with the velocities of images")
+    end do
+    call plait_system_free(system)
+    call plait_store_free(store)
+  end subroutine
+
   ! ---- steps ----
 
   subroutine drift(store, first, last, ierr)
@@ -355,6 +567,10 @@ program particles
   call sum_gravity(runtime, with_self=.true., tolerance=1d-11)
   call sum_gravity(runtime, with_self=.false., tolerance=1d-9)
   call sum_short_range(runtime)
+  call sum_moments(runtime)
+  call list_neighbours(runtime, by_field=.false.)
+  call list_neighbours(runtime, by_field=.true.)
+  call shear(runtime)
   call fly(runtime, is_leapfrog=.false.)
   call fly(runtime, is_leapfrog=.true.)
   call end_with_an_error(runtime)

@@ -7,6 +7,7 @@ particles are sent to ranks by where they are, and back. docs/how-to/python.md h
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -17,6 +18,8 @@ from plait import _extension
 from plait._runtime import Runtime
 
 Floats = npt.NDArray[np.float64]
+_Triple = tuple[float, float, float]
+_Space = tuple[_Triple, _Triple, tuple[bool, bool, bool], float]
 
 
 class Forces(NamedTuple):
@@ -42,6 +45,9 @@ def gravity(
     constant: float = 1.0,
     order: Literal["monopole", "quadrupole"] = "quadrupole",
     precision: Literal["full", "mixed"] = "full",
+    box: Any = None,
+    periodic: bool | Sequence[bool] = True,
+    displacement: float = 0.0,
 ) -> Forces:
     """Accelerations and potentials of this rank's bodies by those of all ranks.
 
@@ -54,6 +60,8 @@ def gravity(
     constant: G.
     order: of multipoles. precision: of nearby pairs; "mixed" has errors of 1e-6, and is three times as
         fast.
+    box, periodic, displacement: as of `neighbours`. Each body acts by one image: the one in a box of
+        the same edges around the other body. Images farther away are left out.
 
     Collective. Raises ValueError for positions that are not finite, and negative masses. Cost: O(n log
     n).
@@ -68,6 +76,7 @@ def gravity(
     sums = _extension.part("gravity")(
         *(runtime._engine, places, weights),
         (softening, theta, constant, order == "quadrupole", precision == "mixed"),
+        _space(box, periodic, displacement),
     )
     return Forces(*sums)
 
@@ -79,6 +88,7 @@ def neighbours(
     *,
     box: Any = None,
     periodic: bool | Sequence[bool] = True,
+    displacement: float = 0.0,
     search: Literal["gather", "scatter", "symmetric"] = "gather",
 ) -> Neighbours:
     """All particles, of any rank, within a distance of each of this rank's particles.
@@ -90,6 +100,9 @@ def neighbours(
         Positions outside stand for their image inside. Radii must be less than half of each periodic
         edge.
     periodic: which axes of `box` are.
+    displacement: of a shearing box, which is periodic along x and y: images one edge of x ahead are
+        this far behind along y. In a patch of a Keplerian disc, with x outwards and y along the orbit,
+        it is 3/2 of the orbital frequency times the edge times the time. Any finite length.
     search: whose radius counts: that of the particle ("gather"), that of its neighbour ("scatter"), or
         the larger one ("symmetric", by which both are each other's neighbours).
 
@@ -101,29 +114,38 @@ def neighbours(
     searches = ("gather", "scatter", "symmetric")
     if search not in searches:
         raise ValueError(f'"{search}" is unknown: use "gather", "scatter" or "symmetric"')
-    low, high, axes = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (False, False, False)
-    if box is not None:
-        corners = np.asarray(box, np.float64)
-        if corners.shape == (3,):
-            corners = np.stack([np.zeros(3), corners])
-        if corners.shape != (2, 3):
-            raise ValueError(
-                f"box has the shape {corners.shape}: pass three edges, or the two corners of three "
-                f"numbers each"
-            )
-        low, high = _three(corners[0]), _three(corners[1])
-        each = [periodic] * 3 if isinstance(periodic, bool) else list(map(bool, periodic))
-        if len(each) != 3:
-            raise ValueError(f"periodic has {len(each)} values: pass one, or one for each axis")
-        axes = (each[0], each[1], each[2])
     return Neighbours(
         *_extension.part("neighbours")(
-            *(runtime._engine, places, radii, (low, high, axes)), searches.index(search)
+            *(runtime._engine, places, radii, _space(box, periodic, displacement)),
+            searches.index(search),
         )
     )
 
 
-def _three(numbers: Floats) -> tuple[float, float, float]:
+def _space(box: Any, periodic: bool | Sequence[bool], displacement: float) -> _Space:
+    """The corners of the box, which axes are periodic, and the displacement of images."""
+    if not math.isfinite(displacement):
+        raise ValueError(f"displacement is {displacement}: pass a finite length")
+    if box is None:
+        if displacement != 0:
+            raise ValueError(f"displacement is {displacement} without a box: pass its edges")
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (False, False, False), 0.0
+    corners = np.asarray(box, np.float64)
+    if corners.shape == (3,):
+        corners = np.stack([np.zeros(3), corners])
+    if corners.shape != (2, 3):
+        raise ValueError(
+            f"box has the shape {corners.shape}: pass three edges, or the two corners of three "
+            f"numbers each"
+        )
+    each = [periodic] * 3 if isinstance(periodic, bool) else list(map(bool, periodic))
+    if len(each) != 3:
+        raise ValueError(f"periodic has {len(each)} values: pass one, or one for each axis")
+    axes = (each[0], each[1], each[2])
+    return _three(corners[0]), _three(corners[1]), axes, float(displacement)
+
+
+def _three(numbers: Floats) -> _Triple:
     return float(numbers[0]), float(numbers[1]), float(numbers[2])
 
 

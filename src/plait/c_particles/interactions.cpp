@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -35,7 +36,12 @@ constexpr plait_long_range_options long_range_defaults{.size = sizeof(plait_long
                                                        .reuses_lists = 0,
                                                        .kernel = nullptr,
                                                        .argument = nullptr,
-                                                       .has_both_signs = 0};
+                                                       .has_both_signs = 0,
+                                                       .moment_bytes = 0,
+                                                       .moment_of_none = nullptr,
+                                                       .add_body = nullptr,
+                                                       .add_child = nullptr,
+                                                       .moment_argument = nullptr};
 
 constexpr plait_short_range_options short_range_defaults{.size = sizeof(plait_short_range_options),
                                                          .search = PLAIT_GATHER,
@@ -75,11 +81,12 @@ static_assert(sizeof(particles::Pull) == sizeof(double[4]) &&
                   offsetof(particles::Pull, potential) == 3 * sizeof(double),
               "kernels in C add to four doubles");
 
-particles::LongRangeKernel kernel_of(plait_tree_kernel kernel, void* argument) {
-  if (kernel == nullptr) {
+particles::LongRangeKernel kernel_of(const plait_long_range_options& options) {
+  if (options.kernel == nullptr) {
     return {};
   }
-  return [kernel, argument](const particles::KernelWork& work) {
+  return [kernel = options.kernel, argument = options.argument, moment_bytes = options.moment_bytes](
+             const particles::KernelWork& work) {
     const particles::TargetSpan& targets = work.targets;
     const plait_tree_block block{.count = targets.count,
                                  .x = targets.x,
@@ -94,12 +101,44 @@ particles::LongRangeKernel kernel_of(plait_tree_kernel kernel, void* argument) {
                                  .cells = list_of(work.cells),
                                  .softening2 = work.options.softening2,
                                  .cutoff2 = work.options.cutoff2,
-                                 .period = {work.options.period.x, work.options.period.y, work.options.period.z}};
+                                 .period = {work.options.period.x, work.options.period.y, work.options.period.z},
+                                 .displacement = work.options.displacement,
+                                 .moments = work.moments.data(),
+                                 .moment_count = moment_bytes > 0 ? work.moments.size() / moment_bytes : 0};
     c::check_call([&] { return kernel(&block, argument); });
   };
 }
 
-particles::LongRangeOptions options_of(const plait_store& store, const plait_long_range_options& options) {
+particles::CellMoments moments_of(plait_store& store, const plait_long_range_options& options) {
+  const std::size_t bytes = options.moment_bytes;
+  if (bytes == 0) {
+    return {};
+  }
+  require(bytes % sizeof(double) == 0,
+          "moments of cells have a size that is no multiple of 8 bytes: add padding to their structure");
+  require(options.add_body != nullptr && options.add_child != nullptr && options.kernel != nullptr,
+          "moments of cells need add_body, add_child and a kernel that reads them: give all three");
+  particles::CellMoments moments{.bytes = bytes, .none = std::vector<std::byte>(bytes)};
+  if (options.moment_of_none != nullptr) {
+    std::memcpy(moments.none.data(), options.moment_of_none, bytes);
+  }
+  moments.add_body = [owner = &store, add = options.add_body, argument = options.moment_argument](
+                         std::byte* moment,
+                         const particles::Particles&,
+                         particles::Particles::Index place,
+                         const particles::Vector& offset) {
+    const std::array at{offset.x, offset.y, offset.z};
+    c::check_call([&] { return add(moment, owner, place, at.data(), argument); });
+  };
+  moments.add_child = [add = options.add_child, argument = options.moment_argument](
+                          std::byte* moment, const std::byte* child, const particles::Vector& offset) {
+    const std::array at{offset.x, offset.y, offset.z};
+    c::check_call([&] { return add(moment, child, at.data(), argument); });
+  };
+  return moments;
+}
+
+particles::LongRangeOptions options_of(plait_store& store, const plait_long_range_options& options) {
   require(options.order == PLAIT_MONOPOLE || options.order == PLAIT_QUADRUPOLE,
           "a long-range interaction has another order than PLAIT_MONOPOLE or PLAIT_QUADRUPOLE: use one of them");
   require(options.precision == PLAIT_MIXED || options.precision == PLAIT_FULL,
@@ -120,7 +159,8 @@ particles::LongRangeOptions options_of(const plait_store& store, const plait_lon
           .softening = options.softening,
           .coupling = options.coupling,
           .cutoff = options.cutoff,
-          .kernel = kernel_of(options.kernel, options.argument),
+          .kernel = kernel_of(options),
+          .moments = moments_of(store, options),
           .lets = static_cast<particles::LetMode>(options.lets),
           .measures_sizes = options.measures_sizes != 0,
           .keeps_lists = options.reuses_lists != 0};

@@ -26,7 +26,9 @@ constexpr plait_system_options system_defaults{.size = sizeof(plait_system_optio
                                                .coordinates = PLAIT_CARTESIAN,
                                                .grid = {},
                                                .steps_between_decompositions = 4,
-                                               .steps_between_trees = 1};
+                                               .steps_between_trees = 1,
+                                               .shear_rate = 0,
+                                               .shear_velocity = -1};
 
 std::uint32_t count_of(int given, const char* what) {
   if (given < 0) {
@@ -35,14 +37,23 @@ std::uint32_t count_of(int given, const char* what) {
   return static_cast<std::uint32_t>(given);
 }
 
-particles::SystemOptions options_of(const plait_system_options& options) {
+particles::Shear shear_of(const plait_store& store, const plait_system_options& options) {
+  particles::Shear shear{.rate = options.shear_rate};
+  if (options.shear_velocity >= 0) {
+    shear.velocity = vector_field(store, options.shear_velocity, "shear_velocity");
+  }
+  return shear;
+}
+
+particles::SystemOptions options_of(const plait_store& store, const plait_system_options& options) {
   require(options.coordinates == PLAIT_CARTESIAN || options.coordinates == PLAIT_CYLINDRICAL,
           "a system has no valid coordinates: use a value of plait_coordinates");
   const auto vector_of = [](const double (&values)[3]) { return particles::Vector{values[0], values[1], values[2]}; };
   return {
       .space = {.root = {vector_of(options.low), vector_of(options.high)},
                 .periodic = {options.periodic[0] != 0, options.periodic[1] != 0, options.periodic[2] != 0},
-                .coordinates = static_cast<particles::Coordinates>(options.coordinates)},
+                .coordinates = static_cast<particles::Coordinates>(options.coordinates),
+                .shear = shear_of(store, options)},
       .grid = {count_of(options.grid[0], "ranks along x"),
                count_of(options.grid[1], "ranks along y"),
                count_of(options.grid[2], "ranks along z")},
@@ -79,7 +90,7 @@ int plait_system_create(plait_runtime* runtime,
                         plait_system** system) {
   return create(system, [&] {
     return new plait_system{
-        *runtime, *store, options_of(options != nullptr ? known_options(options) : system_defaults)};
+        *runtime, *store, options_of(*store, options != nullptr ? known_options(options) : system_defaults)};
   });
 }
 
@@ -110,6 +121,10 @@ int plait_system_add_leapfrog(plait_system* system, int velocity, int accelerati
                                     .acceleration = vector_field(system->store, acceleration, "acceleration"),
                                     .time_step = time_step});
   });
+}
+
+int plait_system_set_time(plait_system* system, double time) {
+  return guarded([&] { system->system.set_time(time); });
 }
 
 int plait_system_update(plait_system* system) {

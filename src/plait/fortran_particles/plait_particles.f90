@@ -26,6 +26,7 @@ module plait_particles
   public :: plait_store_create, plait_store_free, plait_store_add_field, plait_store_size, plait_store_add
   public :: plait_store_remove, plait_store_values
   public :: plait_system_create, plait_system_free, plait_system_add_long_range, plait_system_add_short_range
+  public :: plait_system_add_neighbours, plait_neighbours_get, plait_neighbours_imported_values, plait_system_set_time
   public :: plait_system_before, plait_system_after, plait_system_when_summed, plait_system_add_leapfrog
   public :: plait_system_update, plait_system_step, plait_system_distribute, plait_system_sum, plait_system_domain
   public :: plait_system_take_times
@@ -71,6 +72,9 @@ module plait_particles
     type(plait_bodies) :: bodies
     type(plait_cells) :: near_bodies, cells
     real(c_double) :: softening2, cutoff2, period(3)
+    real(c_double) :: displacement
+    !> The program's moments: moments(:, j) is that of cell j. Of size 0 if there are none.
+    real(c_double), pointer, contiguous :: moments(:, :)
   end type
 
   type, public :: plait_block_array
@@ -91,7 +95,39 @@ module plait_particles
     type(plait_block_particles) :: targets, sources
   end type
 
+  !> Neighbour lists of a system, which owns them.
+  type, public :: plait_neighbours
+    private
+    type(c_ptr) :: handle = c_null_ptr
+    type(c_ptr) :: store = c_null_ptr
+  end type
+
+  !> The neighbours of the particle at place i are indices(first(i):first(i + 1) - 1), ascending: places in the store or,
+  !! above `count`, `count` plus a place among imported particles, which other ranks own.
+  type, public :: plait_neighbour_lists
+    integer :: count = 0, imported_count = 0
+    integer(c_int64_t), allocatable :: first(:)
+    integer, allocatable :: indices(:)
+  end type
+
   abstract interface
+    !> Adds the particle at a place to a moment, which is 0 at first. `offset` is from the centre of the cell to it.
+    subroutine plait_moment_of_body(moment, store, place, offset, ierr)
+      import :: plait_store, c_double
+      real(c_double), intent(inout), contiguous :: moment(:)
+      type(plait_store), intent(in) :: store
+      integer, intent(in) :: place
+      real(c_double), intent(in) :: offset(3)
+      integer, intent(inout) :: ierr
+    end subroutine
+    !> Shifts the moment of a child to the centre of the cell, and adds it. `offset` is from this centre to the child's.
+    subroutine plait_moment_of_child(moment, child, offset, ierr)
+      import :: c_double
+      real(c_double), intent(inout), contiguous :: moment(:)
+      real(c_double), intent(in), contiguous :: child(:)
+      real(c_double), intent(in) :: offset(3)
+      integer, intent(inout) :: ierr
+    end subroutine
     subroutine plait_tree_kernel(block, ierr)
       import :: plait_tree_block
       type(plait_tree_block), intent(in) :: block
@@ -116,6 +152,7 @@ module plait_particles
     end subroutine
   end interface
   public :: plait_tree_kernel, plait_pair_kernel, plait_range_procedure, plait_step_procedure
+  public :: plait_moment_of_body, plait_moment_of_child
 
   !> A procedure for C; owned by its system.
   type :: procedure_box
@@ -123,6 +160,9 @@ module plait_particles
     procedure(plait_pair_kernel), pointer, nopass :: pairs => null()
     procedure(plait_range_procedure), pointer, nopass :: ranges => null()
     procedure(plait_step_procedure), pointer, nopass :: steps => null()
+    procedure(plait_moment_of_body), pointer, nopass :: body => null()
+    procedure(plait_moment_of_child), pointer, nopass :: child => null()
+    integer :: moment_size = 0  ! In numbers.
     integer :: target_arrays = 0, source_arrays = 0
     type(procedure_box), pointer :: next => null()
   end type
@@ -138,6 +178,11 @@ module plait_particles
   interface plait_store_values
     module procedure values_double, values_doubles, values_float, values_floats
     module procedure values_int32, values_int32s, values_int64, values_int64s, values_kind
+  end interface
+
+  !> The values of a field of imported particles, valid as the lists are: as plait_store_values, for these types.
+  interface plait_neighbours_imported_values
+    module procedure imported_double, imported_doubles, imported_float, imported_int32, imported_int64
   end interface
 
   interface plait_system_sum
@@ -376,13 +421,15 @@ contains
 
   !> Settings that are left out have the defaults of plait_system_options.
   subroutine plait_system_create(runtime, store, system, low, high, periodic, coordinates, grid, &
-                                 steps_between_decompositions, steps_between_trees, ierr)
+                                 steps_between_decompositions, steps_between_trees, ierr, shear_rate, shear_velocity)
     type(plait_runtime), intent(in) :: runtime
     type(plait_store), intent(in) :: store
     type(plait_system), intent(out) :: system
     double precision, intent(in), optional :: low(3), high(3)
     logical, intent(in), optional :: periodic(3)
     integer, intent(in), optional :: coordinates, grid(3), steps_between_decompositions, steps_between_trees
+    double precision, intent(in), optional :: shear_rate
+    integer, intent(in), optional :: shear_velocity
     integer, intent(out), optional :: ierr
     type(c_system_options) :: options
     integer(c_int) :: error
@@ -396,6 +443,8 @@ contains
       options%steps_between_decompositions = int(steps_between_decompositions, c_int)
     end if
     if (present(steps_between_trees)) options%steps_between_trees = int(steps_between_trees, c_int)
+    if (present(shear_rate)) options%shear_rate = shear_rate
+    if (present(shear_velocity)) options%shear_velocity = int(shear_velocity, c_int)
     if (error == PLAIT_SUCCESS) then
       error = c_system_create(transfer(runtime, c_null_ptr), store%handle, options, system%handle)
     end if
@@ -427,10 +476,12 @@ contains
 
   ! ---- long-range interactions ----
 
-  !> Without `kernel`: gravity.
+  !> Without `kernel`: gravity. `add_body` and `add_child` sum the program's own moments of cells, each of `moment_size`
+  !! numbers of double precision, which the kernel reads.
   subroutine plait_system_add_long_range(system, charge, acceleration, potential, kernel, theta, softening, coupling, &
                                          cutoff, order, precision, lets, source_kinds, target_kinds, &
-                                         measures_sizes, reuses_lists, ierr, has_both_signs)
+                                         measures_sizes, reuses_lists, ierr, has_both_signs, moment_size, add_body, &
+                                         add_child)
     type(plait_system), intent(inout) :: system
     integer, intent(in) :: charge, acceleration, potential
     procedure(plait_tree_kernel), optional :: kernel
@@ -438,6 +489,9 @@ contains
     integer, intent(in), optional :: order, precision, lets
     integer(c_int64_t), intent(in), optional :: source_kinds, target_kinds
     logical, intent(in), optional :: measures_sizes, reuses_lists, has_both_signs
+    integer, intent(in), optional :: moment_size
+    procedure(plait_moment_of_body), optional :: add_body
+    procedure(plait_moment_of_child), optional :: add_child
     integer, intent(out), optional :: ierr
     type(c_long_range_options) :: options
     type(procedure_box), pointer :: box
@@ -446,6 +500,7 @@ contains
     options%charge = int(charge, c_int)
     options%acceleration = int(acceleration, c_int)
     options%potential = int(potential, c_int)
+    nullify (box)
     if (present(kernel)) then
       box => new_box(system)
       box%tree => kernel
@@ -464,6 +519,17 @@ contains
     if (present(measures_sizes)) options%measures_sizes = merge(1_c_int, 0_c_int, measures_sizes)
     if (present(reuses_lists)) options%reuses_lists = merge(1_c_int, 0_c_int, reuses_lists)
     if (present(has_both_signs)) options%has_both_signs = merge(1_c_int, 0_c_int, has_both_signs)
+    if (present(moment_size)) then
+      options%moment_bytes = 8_c_size_t * moment_size
+      if (associated(box) .and. present(add_body) .and. present(add_child)) then  ! else the call is refused
+        box%moment_size = moment_size
+        box%body => add_body
+        box%child => add_child
+        options%add_body = c_funloc(call_moment_of_body)
+        options%add_child = c_funloc(call_moment_of_child)
+        options%moment_argument = c_loc(box)
+      end if
+    end if
     if (error == PLAIT_SUCCESS) error = c_system_add_long_range(system%handle, options)
     call finish(error, ierr)
   end subroutine
@@ -474,6 +540,7 @@ contains
     type(c_ptr), value :: argument
     type(procedure_box), pointer :: box
     type(plait_tree_block) :: block
+    type(c_ptr) :: address
     integer :: ierr
     call c_f_pointer(argument, box)
     call view_doubles(given%x, given%count, block%x)
@@ -492,9 +559,45 @@ contains
     block%softening2 = given%softening2
     block%cutoff2 = given%cutoff2
     block%period = given%period
+    block%displacement = given%displacement
+    address = given%moments
+    if (given%moment_count == 0) address = c_loc(nothing)
+    call c_f_pointer(address, block%moments, [int(box%moment_size, c_size_t), given%moment_count])
     ierr = PLAIT_SUCCESS
     call box%tree(block, ierr)
     call_tree_kernel = int(ierr, c_int)
+  end function
+
+  !> As above.
+  recursive integer(c_int) function call_moment_of_body(moment, store, place, offset, argument) bind(C, name="")
+    type(c_ptr), value :: moment, store, argument
+    integer(c_size_t), value :: place
+    real(c_double), intent(in) :: offset(3)
+    type(procedure_box), pointer :: box
+    type(plait_store) :: wrapped
+    real(c_double), pointer, contiguous :: numbers(:)
+    integer :: ierr
+    call c_f_pointer(argument, box)
+    call c_f_pointer(moment, numbers, [box%moment_size])
+    wrapped%handle = store
+    ierr = PLAIT_SUCCESS
+    call box%body(numbers, wrapped, int(place) + 1, offset, ierr)
+    call_moment_of_body = int(ierr, c_int)
+  end function
+
+  !> As above.
+  recursive integer(c_int) function call_moment_of_child(moment, child, offset, argument) bind(C, name="")
+    type(c_ptr), value :: moment, child, argument
+    real(c_double), intent(in) :: offset(3)
+    type(procedure_box), pointer :: box
+    real(c_double), pointer, contiguous :: numbers(:), numbers_of_child(:)
+    integer :: ierr
+    call c_f_pointer(argument, box)
+    call c_f_pointer(moment, numbers, [box%moment_size])
+    call c_f_pointer(child, numbers_of_child, [box%moment_size])
+    ierr = PLAIT_SUCCESS
+    call box%child(numbers, numbers_of_child, offset, ierr)
+    call_moment_of_child = int(ierr, c_int)
   end function
 
   recursive subroutine view_cells(given, cells)
@@ -625,6 +728,155 @@ contains
     end do
   end subroutine
 
+  ! ---- neighbours ----
+
+  !> Neighbours are within `radius`, or within each particle's, which is in `radius_field`.
+  subroutine plait_system_add_neighbours(system, neighbours, radius, radius_field, search, travels, source_kinds, &
+                                         target_kinds, ierr)
+    type(plait_system), intent(in) :: system
+    type(plait_neighbours), intent(out) :: neighbours
+    double precision, intent(in), optional :: radius
+    integer, intent(in), optional :: radius_field, search, travels(:)
+    integer(c_int64_t), intent(in), optional :: source_kinds, target_kinds
+    integer, intent(out), optional :: ierr
+    type(c_neighbour_options) :: options
+    integer(c_int), allocatable, target :: fields(:)
+    integer(c_int) :: error
+    error = c_neighbour_options_init(options, c_sizeof(options))
+    if (present(radius)) options%radius = radius
+    if (present(radius_field)) options%radius_field = int(radius_field, c_int)
+    if (present(search)) options%search = int(search, c_int)
+    if (present(source_kinds)) options%source_kinds = source_kinds
+    if (present(target_kinds)) options%target_kinds = target_kinds
+    allocate (fields(0))
+    if (present(travels)) fields = int(travels, c_int)
+    options%travel_count = size(fields, kind=c_size_t)
+    if (options%travel_count > 0) options%travels = c_loc(fields)
+    if (error == PLAIT_SUCCESS) error = c_system_add_neighbours(system%handle, options, neighbours%handle)
+    neighbours%store = system%store
+    call finish(error, ierr)
+  end subroutine
+
+  !> Copies the lists of the last step, as they count from 1. Cost: O(neighbours).
+  subroutine plait_neighbours_get(neighbours, lists, ierr)
+    type(plait_neighbours), intent(in) :: neighbours
+    type(plait_neighbour_lists), intent(inout) :: lists
+    integer, intent(out), optional :: ierr
+    type(c_neighbour_lists) :: given
+    integer(c_size_t), pointer, contiguous :: offsets(:)
+    integer(c_int32_t), pointer, contiguous :: indices(:)
+    integer(c_int) :: error
+    given = c_neighbour_lists(0, c_null_ptr, c_null_ptr, 0)
+    error = c_neighbours_get(neighbours%handle, given)
+    if (error == PLAIT_SUCCESS) then
+      lists%count = int(given%count)
+      lists%imported_count = int(given%imported_count)
+      call c_f_pointer(given%offsets, offsets, [given%count + 1])
+      lists%first = offsets + 1
+      if (offsets(given%count + 1) == 0) then
+        lists%indices = [integer ::]
+      else
+        call c_f_pointer(given%indices, indices, [offsets(given%count + 1)])
+        lists%indices = indices + 1
+      end if
+    end if
+    call finish(error, ierr)
+  end subroutine
+
+  !> As find_values, for the imported particles of the last step; also their number.
+  subroutine find_imported(neighbours, field, element, is_scalar, address, extents, error)
+    type(plait_neighbours), intent(in) :: neighbours
+    integer, intent(in) :: field, element
+    logical, intent(in) :: is_scalar
+    type(c_ptr), intent(out) :: address
+    integer(c_size_t), intent(out) :: extents(2)
+    integer(c_int), intent(out) :: error
+    type(c_neighbour_lists) :: lists
+    type(plait_store) :: store
+    integer(c_int) :: components
+    store%handle = neighbours%store
+    lists = c_neighbour_lists(0, c_null_ptr, c_null_ptr, 0)
+    extents = 0
+    call find_values(store, field, element, is_scalar, address, components, error)
+    if (error == PLAIT_SUCCESS) error = c_neighbours_get(neighbours%handle, lists)
+    if (error /= PLAIT_SUCCESS) return
+    extents = [int(components, c_size_t), lists%imported_count]
+    address = c_loc(nothing)
+    if (lists%imported_count == 0) return
+    address = c_neighbours_imported_values(neighbours%handle, int(field, c_int))
+    if (.not. c_associated(address)) error = int(PLAIT_BAD_ARGUMENT, c_int)
+  end subroutine
+
+  subroutine imported_double(neighbours, field, values, ierr)
+    type(plait_neighbours), intent(in) :: neighbours
+    integer, intent(in) :: field
+    real(c_double), pointer, intent(out) :: values(:)
+    integer, intent(out), optional :: ierr
+    type(c_ptr) :: address
+    integer(c_size_t) :: extents(2)
+    integer(c_int) :: error
+    nullify (values)
+    call find_imported(neighbours, field, PLAIT_DOUBLE, .true., address, extents, error)
+    if (error == PLAIT_SUCCESS) call c_f_pointer(address, values, extents(2:))
+    call finish(error, ierr)
+  end subroutine
+
+  subroutine imported_doubles(neighbours, field, values, ierr)
+    type(plait_neighbours), intent(in) :: neighbours
+    integer, intent(in) :: field
+    real(c_double), pointer, intent(out) :: values(:, :)
+    integer, intent(out), optional :: ierr
+    type(c_ptr) :: address
+    integer(c_size_t) :: extents(2)
+    integer(c_int) :: error
+    nullify (values)
+    call find_imported(neighbours, field, PLAIT_DOUBLE, .false., address, extents, error)
+    if (error == PLAIT_SUCCESS) call c_f_pointer(address, values, extents)
+    call finish(error, ierr)
+  end subroutine
+
+  subroutine imported_float(neighbours, field, values, ierr)
+    type(plait_neighbours), intent(in) :: neighbours
+    integer, intent(in) :: field
+    real(c_float), pointer, intent(out) :: values(:)
+    integer, intent(out), optional :: ierr
+    type(c_ptr) :: address
+    integer(c_size_t) :: extents(2)
+    integer(c_int) :: error
+    nullify (values)
+    call find_imported(neighbours, field, PLAIT_FLOAT, .true., address, extents, error)
+    if (error == PLAIT_SUCCESS) call c_f_pointer(address, values, extents(2:))
+    call finish(error, ierr)
+  end subroutine
+
+  subroutine imported_int32(neighbours, field, values, ierr)
+    type(plait_neighbours), intent(in) :: neighbours
+    integer, intent(in) :: field
+    integer(c_int32_t), pointer, intent(out) :: values(:)
+    integer, intent(out), optional :: ierr
+    type(c_ptr) :: address
+    integer(c_size_t) :: extents(2)
+    integer(c_int) :: error
+    nullify (values)
+    call find_imported(neighbours, field, PLAIT_INT32, .true., address, extents, error)
+    if (error == PLAIT_SUCCESS) call c_f_pointer(address, values, extents(2:))
+    call finish(error, ierr)
+  end subroutine
+
+  subroutine imported_int64(neighbours, field, values, ierr)
+    type(plait_neighbours), intent(in) :: neighbours
+    integer, intent(in) :: field
+    integer(c_int64_t), pointer, intent(out) :: values(:)
+    integer, intent(out), optional :: ierr
+    type(c_ptr) :: address
+    integer(c_size_t) :: extents(2)
+    integer(c_int) :: error
+    nullify (values)
+    call find_imported(neighbours, field, PLAIT_INT64, .true., address, extents, error)
+    if (error == PLAIT_SUCCESS) call c_f_pointer(address, values, extents(2:))
+    call finish(error, ierr)
+  end subroutine
+
   ! ---- steps ----
 
   subroutine plait_system_before(system, kind, procedure, ierr)
@@ -692,6 +944,13 @@ contains
     double precision, intent(in) :: time_step
     integer, intent(out), optional :: ierr
     call finish(c_system_add_leapfrog(system%handle, int(velocity, c_int), int(acceleration, c_int), time_step), ierr)
+  end subroutine
+
+  subroutine plait_system_set_time(system, time, ierr)
+    type(plait_system), intent(in) :: system
+    double precision, intent(in) :: time
+    integer, intent(out), optional :: ierr
+    call finish(c_system_set_time(system%handle, time), ierr)
   end subroutine
 
   subroutine plait_system_update(system, ierr)

@@ -14,6 +14,8 @@ module plait_particles_c
     integer(c_int) :: grid(3)
     integer(c_int) :: steps_between_decompositions
     integer(c_int) :: steps_between_trees
+    real(c_double) :: shear_rate
+    integer(c_int) :: shear_velocity
   end type
 
   !> As plait_bodies.
@@ -40,6 +42,9 @@ module plait_particles_c
     type(c_cells) :: cells
     real(c_double) :: softening2, cutoff2
     real(c_double) :: period(3)
+    real(c_double) :: displacement
+    type(c_ptr) :: moments
+    integer(c_size_t) :: moment_count
   end type
 
   !> As plait_long_range_options.
@@ -52,6 +57,10 @@ module plait_particles_c
     type(c_funptr) :: kernel
     type(c_ptr) :: argument
     integer(c_int) :: has_both_signs
+    integer(c_size_t) :: moment_bytes
+    type(c_ptr) :: moment_of_none
+    type(c_funptr) :: add_body, add_child
+    type(c_ptr) :: moment_argument
   end type
 
   !> As plait_block_particles.
@@ -67,6 +76,23 @@ module plait_particles_c
     type(c_ptr) :: store
     real(c_double) :: centre(3)
     type(c_block_particles) :: targets, sources
+  end type
+
+  !> As plait_neighbour_options.
+  type, bind(C) :: c_neighbour_options
+    integer(c_size_t) :: size
+    integer(c_int) :: search, radius_field
+    real(c_double) :: radius
+    integer(c_int64_t) :: source_kinds, target_kinds
+    integer(c_size_t) :: travel_count
+    type(c_ptr) :: travels
+  end type
+
+  !> As plait_neighbour_lists.
+  type, bind(C) :: c_neighbour_lists
+    integer(c_size_t) :: count
+    type(c_ptr) :: offsets, indices
+    integer(c_size_t) :: imported_count
   end type
 
   !> As plait_short_range_options.
@@ -167,6 +193,31 @@ module plait_particles_c
       type(c_short_range_options), intent(in) :: options
     end function
 
+    ! ---- neighbours ----
+    integer(c_int) function c_neighbour_options_init(options, size) bind(C, name="plait_neighbour_options_init")
+      import
+      type(c_neighbour_options), intent(out) :: options
+      integer(c_size_t), value :: size
+    end function
+    integer(c_int) function c_system_add_neighbours(system, options, neighbours) &
+        bind(C, name="plait_system_add_neighbours")
+      import
+      type(c_ptr), value :: system
+      type(c_neighbour_options), intent(in) :: options
+      type(c_ptr), intent(inout) :: neighbours
+    end function
+    integer(c_int) function c_neighbours_get(neighbours, lists) bind(C, name="plait_neighbours_get")
+      import
+      type(c_ptr), value :: neighbours
+      type(c_neighbour_lists), intent(inout) :: lists
+    end function
+    type(c_ptr) function c_neighbours_imported_values(neighbours, field) &
+        bind(C, name="plait_neighbours_imported_values")
+      import
+      type(c_ptr), value :: neighbours
+      integer(c_int), value :: field
+    end function
+
     ! ---- steps ----
     integer(c_int) function c_system_before(system, kind, function, argument) bind(C, name="plait_system_before")
       import
@@ -191,6 +242,11 @@ module plait_particles_c
       type(c_ptr), value :: system
       integer(c_int), value :: velocity, acceleration
       real(c_double), value :: time_step
+    end function
+    integer(c_int) function c_system_set_time(system, time) bind(C, name="plait_system_set_time")
+      import
+      type(c_ptr), value :: system
+      real(c_double), value :: time
     end function
     integer(c_int) function c_system_update(system) bind(C, name="plait_system_update")
       import

@@ -123,6 +123,11 @@ class PeriodicGravity final : public Interaction {
       throw Error{ErrorCode::bad_argument,
                   "periodic gravity: the system's space is not its box, or not periodic along all axes"};
     }
+    if (space.has_shear()) {
+      throw Error{
+          ErrorCode::bad_argument,
+          "periodic gravity: a mesh over all images cannot shear: use LongRangeOptions, whose nearest images do"};
+    }
     store_ = &frame.store;
     phases_.resize(frame.worker_count);
     return tree_->add_building_tasks(frame, after);

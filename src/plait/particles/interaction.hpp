@@ -37,8 +37,8 @@ struct StepFrame {
   Particles& store;
   task::Graph& graph;
   std::uint32_t worker_count = 1;
-  const Space& space;
-  comm::CommId comm;  ///< For messages and collectives of this interaction only.
+  const Space& space;  ///< Interactions may keep a reference. The time of its shear changes between steps.
+  comm::CommId comm;   ///< For messages and collectives of this interaction only.
   /// The last task that occupies a worker while it waits for other ranks. Such tasks run one after the other, in the
   /// same order on all ranks: a new one waits for this one and replaces it.
   std::optional<task::Task>& last_waiting;

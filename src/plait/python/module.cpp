@@ -164,19 +164,30 @@ std::span<const double> numbers_of(const Positions& positions) {
 
 /// Softening, theta, coupling, whether quadrupoles act, whether precision is mixed.
 using GravityTuple = std::tuple<double, double, double, bool, bool>;
-/// The low and the high corner, and which axes are periodic.
-using BoxTuple = std::tuple<std::array<double, 3>, std::array<double, 3>, std::array<bool, 3>>;
+/// The low and the high corner, which axes are periodic, and how far behind along y images one edge of x ahead are.
+using BoxTuple = std::tuple<std::array<double, 3>, std::array<double, 3>, std::array<bool, 3>, double>;
 
 particles::Vector vector_of(const std::array<double, 3>& numbers) {
   return {numbers[0], numbers[1], numbers[2]};
 }
 
-auto gravity(Engine& engine, const Positions& positions, const Numbers& masses, const GravityTuple& options) {
+particles::Space space_of(const BoxTuple& box) {
+  const auto& [low, high, periodic, displacement] = box;
+  return {.root = {vector_of(low), vector_of(high)},
+          .periodic = periodic,
+          .shear = {.rate = displacement != 0 ? displacement / (high[0] - low[0]) : 0, .time = 1}};
+}
+
+auto gravity(Engine& engine,
+             const Positions& positions,
+             const Numbers& masses,
+             const GravityTuple& options,
+             const BoxTuple& box) {
   if (positions.shape(0) != masses.size()) {
     throw nb::value_error("positions and masses must have one row a body");
   }
   const auto& [softening, theta, coupling, is_quadrupole, is_mixed] = options;
-  const GravitySettings settings{softening, theta, coupling, is_quadrupole, is_mixed};
+  const GravitySettings settings{softening, theta, coupling, is_quadrupole, is_mixed, space_of(box)};
   Forces forces = engine.run([&] {
     return sum_gravity(engine.runtime(), engine.group(), numbers_of(positions), numbers_of(masses), settings);
   });
@@ -188,10 +199,8 @@ auto neighbours(Engine& engine, const Positions& positions, const Numbers& radii
   if (positions.shape(0) != radii.size()) {
     throw nb::value_error("positions and radii must have one row a point");
   }
-  const auto& [low, high, periodic] = box;
-  const NeighbourSettings settings{.radii = numbers_of(radii),
-                                   .search = static_cast<particles::Search>(search),
-                                   .space = {.root = {vector_of(low), vector_of(high)}, .periodic = periodic}};
+  const NeighbourSettings settings{
+      .radii = numbers_of(radii), .search = static_cast<particles::Search>(search), .space = space_of(box)};
   NeighbourRows found =
       engine.run([&] { return find_neighbours(engine.runtime(), engine.group(), numbers_of(positions), settings); });
   const std::size_t count = found.indices.size();
@@ -200,14 +209,16 @@ auto neighbours(Engine& engine, const Positions& positions, const Numbers& radii
 }
 
 void add_particles_module(nb::module_& module) {
-  module.def("gravity",
-             &gravity,
-             "engine"_a,
-             "positions"_a,
-             "masses"_a,
-             "options"_a,
-             "Accelerations (n, 3) and potentials (n,); collective.\n\n"
-             "options: softening, theta, G, whether quadrupoles act, whether precision is mixed.");
+  module.def(
+      "gravity",
+      &gravity,
+      "engine"_a,
+      "positions"_a,
+      "masses"_a,
+      "options"_a,
+      "box"_a,
+      "Accelerations (n, 3) and potentials (n,); collective.\n\n"
+      "options: softening, theta, G, whether quadrupoles act, whether precision is mixed. box: as of neighbours.");
   module.def("neighbours",
              &neighbours,
              "engine"_a,
@@ -216,7 +227,8 @@ void add_particles_module(nb::module_& module) {
              "box"_a,
              "search"_a,
              "Offsets (n + 1,) and indices; collective.\n\n"
-             "box: low and high corner, which axes are periodic. search: 0 gathers, 1 scatters, 2 does both.");
+             "box: low and high corner, which axes are periodic, and the displacement of images along y. search: 0\n"
+             "gathers, 1 scatters, 2 does both.");
 }
 #endif
 

@@ -52,7 +52,7 @@ Forces sum_gravity(Runtime& runtime,
   const Field<double> potential = store.add_field<double>("potential");
   add_particles(store, positions, runtime.self());
   std::ranges::copy(masses, store[mass].begin());
-  particles::System system{runtime.messages(), runtime.scheduler(), store};
+  particles::System system{runtime.messages(), runtime.scheduler(), store, {.space = settings.space}};
   system.add_long_range({.charge = mass,
                          .acceleration = acceleration,
                          .potential = potential,

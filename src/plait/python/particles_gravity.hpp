@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "plait/comm/collectives/group.hpp"
+#include "plait/particles/store/space.hpp"
 #include "plait/runtime/runtime.hpp"
 
 namespace plait::python {
@@ -15,6 +16,7 @@ struct GravitySettings {
   double coupling = 1;
   bool is_quadrupole = true;
   bool is_mixed = false;
+  particles::Space space = {};
 };
 
 /// The forces on this rank's bodies by those of all ranks, in their order.

@@ -182,6 +182,22 @@ TEST(ParticleExchange, brings_particles_home_from_neighbors_in_one_turn_also_ove
   }
 }
 
+TEST(ParticleExchange, brings_particles_home_over_a_boundary_that_slides_by_any_displacement) {
+  for (const DomainGrid grid : {DomainGrid{3, 6, 2}, DomainGrid{1, 6, 1}, DomainGrid{2, 4, 1}}) {
+    ManyRanks ranks{static_cast<std::uint32_t>(grid.ranks()), 3};
+    Space space = periodic;
+    space.shear = {.rate = 1, .time = 0.45};
+    Exchanging test{ranks, grid, space};
+    for (std::uint32_t y = 0; y < grid.y; ++y) {
+      const double middle = (y + 0.5) / grid.y;
+      test.add(grid.rank_of({0, y, 0}).value(), {-0.01, middle, 0.25});
+      test.add(grid.rank_of({grid.x - 1, y, grid.z - 1}).value(), {1.01, middle, 0.75});
+    }
+    test.exchange(Travel::neighbors);
+    EXPECT_EQ(test.check(), 0U);
+  }
+}
+
 TEST(ParticleExchange, brings_who_comes_from_afar_home_in_several_turns) {
   for (const bool is_periodic : {false, true}) {
     ManyRanks ranks{20, 2};

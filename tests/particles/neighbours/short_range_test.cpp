@@ -266,5 +266,30 @@ TEST(Boxes, are_as_far_apart_as_their_nearest_images) {
   }
 }
 
+TEST(Boxes, are_as_far_apart_as_their_nearest_images_that_slide) {
+  std::mt19937_64 random{9};
+  const auto some = [&](double low, double high) { return std::uniform_real_distribution<double>{low, high}(random); };
+  const auto box_in_root = [&] {
+    Box box;
+    box.include(Vector{some(-1, 3), some(2, 5), some(-9, 9)});
+    box.include(Vector{some(-1, 3), some(2, 5), some(-9, 9)});
+    return box;
+  };
+  for (int i = 0; i < 1000; ++i) {
+    const Box a = box_in_root();
+    const Box b = box_in_root();
+    const Lattice images{{4, 3, 0}, {.displacement = some(0, 3), .speed = 1}};
+    double least = std::numeric_limits<double>::infinity();
+    for (int x = -2; x <= 2; ++x) {
+      for (int y = -4; y <= 4; ++y) {
+        const Vector shift{4.0 * x, 3.0 * y - x * images.slide.displacement, 0};
+        least = std::min(least, distance2(a, {b.low + shift, b.high + shift}, Vector{}));
+      }
+    }
+    EXPECT_NEAR(distance2_of_images(a, b, images), least, 1e-12);
+    EXPECT_EQ(distance2_of_images(b, a, images), distance2_of_images(a, b, images));
+  }
+}
+
 }  // namespace
 }  // namespace plait::particles::short_range_test

@@ -42,6 +42,89 @@ TEST(Space, has_the_nearest_of_all_images) {
   }
 }
 
+constexpr double rate = 0.75;
+
+Space shearing(double time) {
+  Space space = half_periodic;
+  space.shear = {.rate = rate, .time = time};
+  return space;
+}
+
+/// The image some boxes on, by the definition.
+Vector image(const Vector& position, double time, double row, double column) {
+  return position + Vector{4 * row, 3 * column - row * rate * 4 * time, 0};
+}
+
+TEST(ShearingSpace, has_the_nearest_of_all_images) {
+  std::mt19937_64 random{3};
+  std::uniform_real_distribution<double> anywhere{-6, 6};
+  for (int i = 0; i < 1000; ++i) {
+    const double time = anywhere(random) / 3;
+    const Vector d{anywhere(random), anywhere(random), anywhere(random)};
+    double least = std::numeric_limits<double>::infinity();
+    for (int x = -3; x <= 3; ++x) {
+      for (int y = -12; y <= 12; ++y) {
+        least = std::min(least, length(image(d, time, x, y)));
+      }
+    }
+    EXPECT_NEAR(length(shearing(time).nearest(d)), least, 1e-12);
+  }
+}
+
+TEST(ShearingSpace, folds_x_before_y) {
+  std::mt19937_64 random{5};
+  std::uniform_real_distribution<double> anywhere{-6, 6};
+  for (int i = 0; i < 1000; ++i) {
+    const double time = anywhere(random) / 3;
+    const Vector d{anywhere(random), anywhere(random), anywhere(random)};
+    const Separation found = shearing(time).lattice().in_box(d);
+    int inside = 0;
+    for (int x = -3; x <= 3; ++x) {
+      for (int y = -12; y <= 12; ++y) {
+        const Vector other = image(d, time, x, y);
+        if (std::abs(other.x) < 2 && std::abs(other.y) < 1.5) {
+          ++inside;
+          EXPECT_LT(length(found.offset - other), 1e-12);
+          EXPECT_EQ(found.y_speed, -x * rate * 4);
+        }
+      }
+    }
+    EXPECT_EQ(inside, 1);
+  }
+}
+
+TEST(ShearingSpace, moves_particles_to_images_with_their_velocities) {
+  Particles store;
+  const auto velocity = store.add_field<Vector>("velocity");
+  store.add(4);
+  store.positions()[0] = {3.5, 2, 9};
+  store.positions()[1] = {-1.25, 4.5, 9};
+  store.positions()[2] = {0, 5.5, 9};
+  store.positions()[3] = {std::nextafter(-1.0, -2.0), 2.5, 9};  // rounds to the upper end, which is the lower one
+  Space space = shearing(0.125);
+  space.shear.velocity = velocity;
+  EXPECT_EQ(space.wrap({3.5, 2, 9}), (Vector{-0.5, 2.375, 9}));
+  space.wrap(store, 0, 4);
+  EXPECT_EQ(store.positions()[0], (Vector{-0.5, 2.375, 9}));
+  EXPECT_EQ(store[velocity][0], (Vector{0, 3, 0}));
+  EXPECT_EQ(store.positions()[1], (Vector{2.75, 4.125, 9}));
+  EXPECT_EQ(store[velocity][1], (Vector{0, -3, 0}));
+  EXPECT_EQ(store.positions()[2], (Vector{0, 2.5, 9}));
+  EXPECT_EQ(store[velocity][2], (Vector{}));
+  EXPECT_TRUE(store.positions()[3].x >= -1 && store.positions()[3].x < 3);
+  EXPECT_NEAR(length(space.nearest(store.positions()[3] - Vector{-1, 2.5, 9})), 0, 1e-12);
+}
+
+TEST(ShearingSpace, has_a_displacement_within_the_box_at_any_time) {
+  for (const double time : {0.0, 1e-300, -1e-300, 3.0, -0.4, 1e6, -1e6}) {
+    const Slide slide = shearing(time).lattice().slide;
+    EXPECT_TRUE(slide.displacement >= 0 && slide.displacement < 3) << time;
+    EXPECT_EQ(slide.speed, rate * 4);
+  }
+  EXPECT_DOUBLE_EQ(shearing(-0.25).lattice().slide.displacement, 3 - 0.75);
+  EXPECT_EQ(half_periodic.lattice().slide, Slide{});
+}
+
 TEST(Space, places_rings_by_azimuth_and_logarithm_of_radius) {
   const Space space{.coordinates = Coordinates::cylindrical};
   const Vector place = space.place({0, -std::numbers::e, 7});
@@ -61,6 +144,18 @@ TEST(Space, refuses_invalid_periods) {
       (Space{.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, false, false}, .coordinates = Coordinates::cylindrical})
           .check(),
       Error);
+}
+
+TEST(ShearingSpace, refuses_what_cannot_slide) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_NO_THROW(shearing(-7).check());
+  EXPECT_THROW(shearing(nan).check(), Error);
+  EXPECT_THROW((Space{.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, true, true}, .shear = {.rate = nan}}).check(),
+               Error);
+  EXPECT_THROW((Space{.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, false, true}, .shear = {.rate = 1}}).check(),
+               Error);
+  EXPECT_THROW((Space{.root = {{0, 0, 0}, {1, 0, 1}}, .periodic = {true, true, true}, .shear = {.rate = 1}}).check(),
+               Error);
 }
 
 }  // namespace

@@ -74,6 +74,30 @@ def neighbours(rt: plait.Runtime) -> None:
                 assert np.array_equal(found.indices, np.nonzero(near[mine])[1])
 
 
+def shearing(rt: plait.Runtime) -> None:
+    """Images slide along y: neighbours, and gravity by one image of each body."""
+    random = np.random.default_rng(6)
+    edges = np.array([1.0, 1.5, 0.5])
+    places, masses = random.uniform(0, 1, (400, 3)) * edges, random.uniform(size=400)
+    for displacement in (0.0, 0.4, -7.3):
+        d = places[None] - places[:, None]
+        rows = np.round(d[..., 0] / edges[0])
+        d[..., 0] -= rows * edges[0]
+        d[..., 1] += rows * displacement
+        d[..., 1:] -= edges[1:] * np.round(d[..., 1:] / edges[1:])
+        squares = (d**2).sum(2)
+        np.fill_diagonal(squares, np.inf)
+        forces = (masses[None, :, None] * d / squares[..., None] ** 1.5).sum(1)
+        near = squares <= 0.2**2
+        for mine in parts(rt, len(places)):
+            space = {"box": edges, "displacement": displacement}
+            found = plait.particles.neighbours(rt, places[mine], 0.2, **space)
+            assert np.array_equal(np.diff(found.offsets), near[mine].sum(1))
+            assert np.array_equal(found.indices, np.nonzero(near[mine])[1])
+            sums = plait.particles.gravity(rt, places[mine], masses[mine], theta=0.0, **space)
+            assert np.allclose(sums.accelerations, forces[mine], rtol=1e-9)
+
+
 def refused(call: Any, sentence: str) -> None:
     try:
         call()
@@ -98,11 +122,28 @@ def refusals(rt: plait.Runtime) -> None:
         "less than half of each periodic edge",
     )
     refused(lambda: particles.neighbours(rt, good, 0.1, box=(1, 1)), "pass three edges")
+    box = (1, 1, 1)
+    refused(
+        lambda: particles.neighbours(rt, good, 0.1, box=box, displacement=np.nan), "pass a finite length"
+    )
+    refused(
+        lambda: particles.gravity(rt, good, 1.0, box=box, displacement=np.inf), "pass a finite length"
+    )
+    refused(lambda: particles.gravity(rt, good, 1.0, displacement=0.5), "without a box")
+    refused(lambda: particles.gravity(rt, good, 1.0, box=(1, 0, 1), displacement=0.5), "along y")
+    refused(lambda: particles.gravity(rt, good, 1.0, box=(0, 1, 1), displacement=0.5), "along x")
+    refused(
+        lambda: particles.gravity(
+            rt, good, 1.0, box=(1, 1, 1), periodic=(True, False, True), displacement=0.5
+        ),
+        "make both axes periodic",
+    )
     refused(lambda: particles.neighbours(rt, good, 0.1, search="spread"), "is unknown")  # type: ignore[arg-type]
 
 
 with plait.Runtime(workers=2) as rt:
     gravity(rt)
     neighbours(rt)
+    shearing(rt)
     refusals(rt)
 print("ok")

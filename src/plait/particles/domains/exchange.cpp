@@ -93,7 +93,6 @@ void ParticleExchange::search_piece(std::uint32_t piece) {
   std::vector<Leaver>& found = found_[piece];
   found.clear();
   const std::span<Vector> positions = store_.positions();
-  const bool wraps = space_.is_periodic();
   std::optional<detail::CylindricalInside> inside;
   if (space_.coordinates == Coordinates::cylindrical) {
     inside.emplace(domain_->box());
@@ -102,9 +101,11 @@ void ParticleExchange::search_piece(std::uint32_t piece) {
   const std::size_t last = positions.size() * (piece + std::size_t{1}) / found_.size();
   for (std::size_t i = first; i < last; ++i) {
     check_position(positions[i], store_.ids()[i]);
-    if (wraps) {
-      positions[i] = space_.wrap(positions[i]);
-    }
+  }
+  if (space_.is_periodic()) {
+    space_.wrap(store_, first, last);
+  }
+  for (std::size_t i = first; i < last; ++i) {
     if (inside && inside->surely_has(positions[i])) {
       continue;
     }
@@ -114,9 +115,16 @@ void ParticleExchange::search_piece(std::uint32_t piece) {
   }
 }
 
+/// Whether a message may be for any part along `axis`. The ranks at both ends agree, as they have the same slab.
+bool ParticleExchange::goes_anywhere(std::size_t axis) const {
+  const std::uint32_t slab = domain_->parts()[0];
+  const bool is_at_end = slab == 0 || slab + 1 == domain_->grid().counts()[0];
+  return travel_ == Travel::everywhere || (space_.has_shear() && axis == 1 && is_at_end);
+}
+
 ParticleExchange::Partner& ParticleExchange::partner_towards(const Hop& hop) {
   const std::uint32_t n = domain_->grid().counts()[hop.axis];
-  const std::uint32_t next = travel_ == Travel::everywhere
+  const std::uint32_t next = goes_anywhere(hop.axis)
                                  ? hop.part
                                  : toward(domain_->parts()[hop.axis], hop.part, n, space_.closed_axes()[hop.axis]);
   const auto partner = std::ranges::find(partners_[hop.axis], next, &Partner::part);
@@ -136,7 +144,7 @@ Request ParticleExchange::move(Travel travel) {
     for (std::uint32_t part = 0; part < counts[axis]; ++part) {
       const std::uint32_t apart = part > own ? part - own : own - part;
       const bool is_next = apart == 1 || (closed[axis] && apart + 1 == counts[axis]);
-      if (part != own && (travel == Travel::everywhere || is_next)) {
+      if (part != own && (goes_anywhere(axis) || is_next)) {
         partners_[axis].push_back({domain_->rank_of({axis, part}), part, {}, {}, {}});
       }
     }

@@ -20,7 +20,8 @@ namespace plait::particles {
 /// The distance that a particle travels in one exchange.
 enum class Travel : std::uint8_t {
   /// To the adjacent part along each axis, and so to any neighbour: at most two messages an axis. A particle with a
-  /// farther owner arrives after several exchanges.
+  /// farther owner arrives after several exchanges. In a shearing box, to any part along y in the first and the last
+  /// slab along x, as the displacement of images may be any.
   neighbors,
   /// To its owner, from anywhere: a message to each other part along each axis. For the start of a run.
   everywhere,
@@ -45,7 +46,8 @@ class ParticleExchange {
   ~ParticleExchange() = default;
 
   /// Finds the particles that leave. `begin_search` and `search_piece` for all pieces, which may run concurrently, are
-  /// equivalent to `search`. Wraps positions into the periodic root box. The domain must not change until `finish`.
+  /// equivalent to `search`. Wraps particles into the periodic root box (`Space::wrap`). The domain must not change
+  /// until `finish`.
   /// Throws: as `check_position`.
   void begin_search(const Domain& domain, std::uint32_t pieces);
   void search_piece(std::uint32_t piece);
@@ -77,10 +79,11 @@ class ParticleExchange {
 
   comm::AsyncOperation run();
   void sort_out(const Partner& partner, std::uint8_t axis);
+  [[nodiscard]] bool goes_anywhere(std::size_t axis) const;
   [[nodiscard]] Partner& partner_towards(const Hop& hop);
 
   comm::Endpoint& endpoint_;
-  const Space space_;
+  const Space& space_;
   Particles& store_;
   const comm::ClaimedComms comms_;
   const Domain* domain_ = nullptr;

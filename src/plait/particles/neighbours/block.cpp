@@ -77,6 +77,18 @@ void BlockParticles::gather_vectors(std::size_t array, const Vector* own, const 
   }
 }
 
+void BlockParticles::add_to_y(Field<Vector> field, std::span<const double> more) {
+  const auto found = std::ranges::find(columns_, field.column);
+  if (found == columns_.end()) {
+    return;  // kernels do not read it
+  }
+  const auto first = place_arrays + static_cast<std::size_t>(found - columns_.begin());
+  float* const y = data_.get() + (first + 1) * capacity_;
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    y[i] += static_cast<float>(more[i]);
+  }
+}
+
 void BlockParticles::gather(std::span<const BlockField> fields, const Particles& own, const Particles& ghosts) {
   columns_.clear();
   for (const BlockField& field : fields) {

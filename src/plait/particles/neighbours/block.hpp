@@ -87,6 +87,8 @@ class BlockParticles {
       size_ += is_wanted(offset, place) ? 1 : 0;
     }
   }
+  /// Adds to the y components of a gathered vector field, by particle.
+  void add_to_y(Field<Vector> field, std::span<const double> more);
   /// Gathers the fields of all added particles.
   void gather(std::span<const BlockField> fields, const Particles& own, const Particles& ghosts);
 
@@ -122,11 +124,18 @@ struct Block {
   const Particles* own = nullptr;     ///< The store of the targets, and of the sources of this rank.
   const Particles* ghosts = nullptr;  ///< The store of the other sources, with the fields that travel.
 
+  /// In a shearing box, by source: the velocity of the image along y, minus that of its particle. Else empty.
+  std::vector<double> image_speeds;
+
   /// From target `i` to source `j`, which may be a periodic image. A block may have several images of a particle.
   [[nodiscard]] Vector offset(std::size_t i, std::size_t j) const {
     return {static_cast<double>(sources.x()[j] - targets.x()[i]),
             static_cast<double>(sources.y()[j] - targets.y()[i]),
             static_cast<double>(sources.z()[j] - targets.z()[i])};
+  }
+  /// The velocity of source `j`, which may be an image in a shearing box. Expects: as `source`.
+  [[nodiscard]] Vector velocity(Field<Vector> field, std::size_t j) const {
+    return source(field, j) + Vector{0, image_speeds.empty() ? 0 : image_speeds[j], 0};
   }
   /// The value of source `j` as it is stored. Expects: the field is in `ShortRangeOptions::travels` or `sources`, or is
   /// position, kind or reach.

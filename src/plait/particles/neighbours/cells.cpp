@@ -242,7 +242,7 @@ void CellTable::find_neighbours(double growth, double skin) {
   neighbours_.clear();
   for (std::uint32_t cell = 0; cell < own_count_; ++cell) {
     first_neighbour_[cell] = static_cast<std::uint32_t>(neighbours_.size());
-    const auto is_near = [&](const Extent& other) { return are_near(cells[cell], other, period_, growth, skin); };
+    const auto is_near = [&](const Extent& other) { return are_near(cells[cell], other, images_, growth, skin); };
     own.for_each(is_near, [&](std::uint32_t place) { neighbours_.push_back(place); });
     ghosts.for_each(is_near, [&](std::uint32_t place) {
       neighbours_.push_back(own_count_ + place);
@@ -258,10 +258,32 @@ void CellTable::find_neighbours(double growth, double skin) {
   }
 }
 
-bool are_near(const Extent& a, const Extent& b, const Vector& period, double growth, double skin) {
+double distance2_of_images(const Box& a, const Box& b, const Lattice& images) {
+  if (images.slide.displacement == 0) {
+    return distance2(a, b, images.period);
+  }
+  const Vector between = 0.5 * ((b.low + b.high) - (a.low + a.high));
+  const Vector room = 0.5 * ((a.high - a.low) + (b.high - b.low));
+  const auto square_of_gap = [](double distance, double its_room) {
+    const double gap = std::max(0.0, std::abs(distance) - its_room);
+    return gap * gap;
+  };
+  const auto nearest = [](double distance, double period) {
+    return period > 0 ? distance - period * std::round(distance / period) : distance;
+  };
+  const double same_row = -std::round(between.x / images.period.x);
+  double least = std::numeric_limits<double>::infinity();
+  for (const double row : {same_row - 1, same_row, same_row + 1}) {
+    const double y = nearest(between.y - row * images.slide.displacement, images.period.y);
+    least = std::min(least, square_of_gap(between.x + row * images.period.x, room.x) + square_of_gap(y, room.y));
+  }
+  return least + square_of_gap(nearest(between.z, images.period.z), room.z);
+}
+
+bool are_near(const Extent& a, const Extent& b, const Lattice& images, double growth, double skin) {
   constexpr double rounding = 1 + 1e-9;  // cells that touch are near
   const double reach = (static_cast<double>(std::max(a.reach, b.reach)) * growth + skin) * rounding;
-  return distance2(a.box, b.box, period) <= reach * reach;
+  return distance2_of_images(a.box, b.box, images) <= reach * reach;
 }
 
 }  // namespace plait::particles

@@ -9,6 +9,7 @@
 
 #include "plait/particles/store/box.hpp"
 #include "plait/particles/store/cell_sizes.hpp"
+#include "plait/particles/store/lattice.hpp"
 #include "plait/particles/store/particles.hpp"
 
 namespace plait::particles {
@@ -58,7 +59,7 @@ struct CellOptions {
 class CellTable {
  public:
   /// Borrows both stores. `period` is the length of the space along each axis, 0 along open axes.
-  CellTable(Particles& own, Particles& ghosts, const Vector& period) : own_{&own}, ghosts_{&ghosts}, period_{period} {}
+  CellTable(Particles& own, Particles& ghosts, const Vector& period) : own_{&own}, ghosts_{&ghosts}, images_{period} {}
 
   /// Divides the particles of `own` by `sizes`. Removes ghosts and neighbours. Boxes are undefined until `refresh`.
   void assign(const CellSizes& sizes);
@@ -98,14 +99,17 @@ class CellTable {
   [[nodiscard]] Particles& own() const noexcept { return *own_; }
   [[nodiscard]] Particles& ghosts() const noexcept { return *ghosts_; }
   [[nodiscard]] Particles& store_of(std::uint32_t cell) const noexcept { return is_ghost(cell) ? *ghosts_ : *own_; }
-  [[nodiscard]] const Vector& period() const noexcept { return period_; }
+  [[nodiscard]] const Vector& period() const noexcept { return images_.period; }
+  [[nodiscard]] const Lattice& images() const noexcept { return images_; }
+  /// Moves the images of a shearing box. Neighbours are those of before until `find_neighbours`.
+  void set_slide(const Slide& slide) noexcept { images_.slide = slide; }
 
  private:
   void append(const CellSizes& sizes, std::uint32_t first_particle);
 
   Particles* own_;
   Particles* ghosts_;
-  Vector period_;
+  Lattice images_;
   std::uint32_t own_count_ = 0;
   std::uint32_t ghost_particles_ = 0;
   std::vector<Cell> cells_;
@@ -131,7 +135,9 @@ class CellTable {
   const double z = gap(a.low.z, a.high.z, b.low.z, b.high.z, period.z);
   return x * x + y * y + z * z;
 }
+/// The same where images may slide.
+[[nodiscard]] double distance2_of_images(const Box& a, const Box& b, const Lattice& images);
 /// Whether cells of these extents may have particles within reach of each other. Bitwise symmetric in a and b.
-[[nodiscard]] bool are_near(const Extent& a, const Extent& b, const Vector& period, double growth, double skin);
+[[nodiscard]] bool are_near(const Extent& a, const Extent& b, const Lattice& images, double growth, double skin);
 
 }  // namespace plait::particles

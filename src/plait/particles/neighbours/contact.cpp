@@ -51,12 +51,15 @@ NearFunction contacts(const ContactLaw& law, Particles& store, const ContactFiel
     const auto* const velocities = reinterpret_cast<const Vector*>(pairs.view.columns[0]);
     for (const std::uint32_t other : pairs.sources) {
       const Source& source = pairs.view.sources[other];
-      const Vector offset = source.position - store.positions()[own];
+      const auto [offset, y_speed] = pairs.images.in_box(source.position - store.positions()[own]);
       if (dot(offset, offset) == 0) {
         continue;  // the force has no direction
       }
-      const ContactForce force = contact_force(
-          law, {offset, velocities[other] - store[fields.velocity][own], store[fields.mass][own], source.mass});
+      const ContactForce force = contact_force(law,
+                                               {offset,
+                                                velocities[other] + Vector{0, y_speed, 0} - store[fields.velocity][own],
+                                                store[fields.mass][own],
+                                                source.mass});
       store[fields.acceleration][own] += force.acceleration;
       store[fields.potential][own] += force.potential;
       pairs.sums[spring_sum] += force.spring_energy;

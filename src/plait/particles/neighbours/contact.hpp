@@ -70,8 +70,8 @@ struct ContactEnergies {
   ContactEnergies& operator+=(const ContactEnergies& other);
 };
 
-/// A function for `WalkOptions::near`. Borrows `store`. Expects: `TreeOptions::near_radius` is the law's radius, and
-/// `TreeOptions::travels` is the velocity.
+/// A function for `WalkOptions::near`, also between images in periodic and shearing boxes. Borrows `store`. Expects:
+/// `TreeOptions::near_radius` is the law's radius, and `TreeOptions::travels` is the velocity.
 [[nodiscard]] NearFunction contacts(const ContactLaw& law, Particles& store, const ContactFields& fields);
 
 }  // namespace plait::particles

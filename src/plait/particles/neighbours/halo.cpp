@@ -74,13 +74,13 @@ std::vector<Talk> find_talks(const comm::Group& all_ranks, const CellTable& tabl
   std::vector<Talk> talks;
   for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
     if (rank == all_ranks.self() || all[rank].count == 0 || mine.count == 0 ||
-        !are_near(mine, all[rank], table.period(), near.growth, near.skin)) {
+        !are_near(mine, all[rank], table.images(), near.growth, near.skin)) {
       continue;
     }
     Talk& talk = talks.emplace_back();
     talk.rank = Rank{rank};
     for (std::uint32_t cell = 0; cell < table.own_count(); ++cell) {
-      if (are_near(table[cell], all[rank], table.period(), near.growth, near.skin)) {
+      if (are_near(table[cell], all[rank], table.images(), near.growth, near.skin)) {
         talk.offered.push_back(cell);
       }
     }
@@ -147,7 +147,7 @@ HaloPeer choose(const CellTable& table, Talk& talk, const Nearness& near, CellSi
   for (const std::uint32_t cell : talk.offered) {
     bool is_mine = false;
     for (std::size_t i = 0; i < talk.notes.size(); ++i) {
-      if (are_near(table[cell], talk.notes[i].extent, table.period(), near.growth, near.skin)) {
+      if (are_near(table[cell], talk.notes[i].extent, table.images(), near.growth, near.skin)) {
         is_mine = true;
         is_theirs[i] = true;
       }

@@ -70,7 +70,7 @@ class FoundLists final : public NeighbourLists {
   }
 
   std::vector<Task> add_building_tasks(const StepFrame& frame, Task after) override {
-    space_ = frame.space;
+    space_ = &frame.space;
     return sums_->add_building_tasks(frame, after);
   }
   std::vector<Task> add_refreshing_tasks(const StepFrame& frame, Task after) override {
@@ -178,7 +178,7 @@ class FoundLists final : public NeighbourLists {
     if (distance > 0 && distance * distance > limit) {
       return false;
     }
-    const Vector exact = space_.nearest(block.own->positions()[to.places()[i]] - block.source(Particles::position, j));
+    const Vector exact = space_->nearest(block.own->positions()[to.places()[i]] - block.source(Particles::position, j));
     return dot(exact, exact) <= limit;
   }
 
@@ -215,7 +215,7 @@ class FoundLists final : public NeighbourLists {
   const NeighbourOptions options_;
   const Field<float> reach_;
   std::unique_ptr<ShortRange> sums_;
-  Space space_;
+  const Space* space_ = nullptr;
   std::mutex mutex_;  ///< Of `found_` during the search.
   std::vector<ListsOfBlock> found_;
   std::vector<std::size_t> offsets_;

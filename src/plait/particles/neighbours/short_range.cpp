@@ -28,7 +28,8 @@ class Shifts {
     count_ = static_cast<std::size_t>(std::max(0.0, std::floor((space - between) / period) - first_ + 1));
   }
   [[nodiscard]] std::size_t count() const { return count_; }
-  [[nodiscard]] double operator[](std::size_t i) const { return period_ * (first_ + static_cast<double>(i)); }
+  [[nodiscard]] double operator[](std::size_t i) const { return period_ * periods(i); }
+  [[nodiscard]] double periods(std::size_t i) const { return first_ + static_cast<double>(i); }
 
  private:
   double period_;
@@ -76,17 +77,22 @@ void BlockMaker::add_leaf(const CellTable& table, std::uint32_t cell, const Leaf
   };
   const double reach = std::max(uses_target ? wanted.reach : 0.0, uses_source ? static_cast<double>(leaf.reach) : 0.0);
   const Vector& period = table.period();
+  const Slide& slide = table.images().slide;
   const Vector between = 0.5 * (leaf.box.low + leaf.box.high) - wanted.centre;
   const Vector space = 0.5 * (leaf.box.high - leaf.box.low) + wanted.half + Vector{reach, reach, reach};
   const Shifts xs{between.x, space.x, period.x};
-  const Shifts ys{between.y, space.y, period.y};
   const Shifts zs{between.z, space.z, period.z};
   for (std::size_t x = 0; x < xs.count(); ++x) {
+    const double behind = xs.periods(x) * slide.displacement;
+    const Shifts ys{between.y - behind, space.y, period.y};
     for (std::size_t y = 0; y < ys.count(); ++y) {
       for (std::size_t z = 0; z < zs.count(); ++z) {
-        const Vector centre = wanted.centre - Vector{xs[x], ys[y], zs[z]};
+        const Vector centre = wanted.centre - Vector{xs[x], ys[y] - behind, zs[z]};
         block_.sources.add(positions, leaf.first, mark, centre, is_wanted);
       }
+    }
+    if (slide.speed != 0) {
+      block_.image_speeds.resize(block_.sources.size(), -xs.periods(x) * slide.speed);
     }
   }
 }
@@ -98,7 +104,7 @@ void BlockMaker::find_sources(const CellTable& table, std::uint32_t cell, const 
     constexpr double rounding = 1 + 1e-5;
     const double reach =
         std::max(uses_target ? wanted.reach : 0.0, uses_source ? static_cast<double>(extent.reach) : 0.0) * rounding;
-    return distance2(extent.box, wanted.box, table.period()) <= reach * reach;
+    return distance2_of_images(extent.box, wanted.box, table.images()) <= reach * reach;
   };
   for (const std::uint32_t neighbour : table.neighbours(cell)) {
     const Cell& near = table[neighbour];
@@ -156,8 +162,12 @@ void BlockMaker::for_blocks(const CellTable& table,
     }
     block_.targets.gather(options_->targets, store, store);
     block_.sources.clear();
+    block_.image_speeds.clear();
     find_sources(table, cell, wanted);
     block_.sources.gather(options_->sources, store, table.ghosts());
+    if (options_->velocity && !block_.image_speeds.empty()) {
+      block_.sources.add_to_y(*options_->velocity, block_.image_speeds);
+    }
     kernel(block_);
   }
   expect(next == targets.size(), "targets ascend and are in the cell");

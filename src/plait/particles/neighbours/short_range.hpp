@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct ShortRangeOptions {
   std::vector<AnyField> travels;       ///< Other fields of sources that the kernel reads, by `Block::source`.
   std::uint64_t target_kinds = ~0ULL;  ///< A bit for each kind.
   std::uint64_t source_kinds = ~0ULL;
+  /// In a shearing box, sources in blocks have the velocities of images in this field. Set by interactions of a system.
+  std::optional<Field<Vector>> velocity = {};
 };
 
 /// Adds to the results of a block's targets, at `block.targets.places()`. A block has all sources within reach of any

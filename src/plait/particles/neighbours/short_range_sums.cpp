@@ -72,7 +72,9 @@ class CellSums final : public ShortRange {
     messages_ = &frame.messages;
     store_ = &frame.store;
     ghosts_ = frame.store.make_like();
-    table_.emplace(*store_, ghosts_, frame.space.period());
+    space_ = &frame.space;
+    table_.emplace(*store_, ghosts_, space_->period());
+    options_.search.velocity = space_->has_shear() ? space_->shear.velocity : std::nullopt;
     workers_.resize(frame.worker_count);
     for (WorkerState& worker : workers_) {
       worker.maker.emplace(options_.search);
@@ -134,6 +136,7 @@ class CellSums final : public ShortRange {
  private:
   void make_cells(TaskContext& context, TaskKind kind) {
     const PhaseTimer timer{phases(context), Phase::short_range};
+    table_->set_slide(space_->lattice().slide);
     table_->assign(sizes_of(*tree_));
     constexpr std::uint32_t cells_a_task = 64;
     for (std::uint32_t first = 0; first < table_->own_count(); first += cells_a_task) {
@@ -168,13 +171,14 @@ class CellSums final : public ShortRange {
   [[nodiscard]] WorkerState& worker(const TaskContext& context) { return workers_[context.worker().value()]; }
   [[nodiscard]] PhaseTimes& phases(const TaskContext& context) { return worker(context).phases; }
 
-  const ShortRangeSumsOptions options_;
+  ShortRangeSumsOptions options_;
   Tree own_tree_;
   TreeBuild own_build_{own_tree_};
   const Tree* tree_;
   const std::vector<AnyField> travel_;
   comm::Endpoint* messages_ = nullptr;
   Particles* store_ = nullptr;
+  const Space* space_ = nullptr;
   Particles ghosts_;
   std::optional<CellTable> table_;
   std::vector<WorkerState> workers_;

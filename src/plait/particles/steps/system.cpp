@@ -52,11 +52,12 @@ struct System::State {
         messages_{messages},
         scheduler_{scheduler},
         options_{options},
+        space_{options.space},
         domain_{options.cuts.empty() ? Domain{grid_of(options, messages.rank_count()), messages.self()}
                                      : Domain{grid_of(options, messages.rank_count()), messages.self(), options.cuts}},
         next_domain_{domain_},
         decomposition_{messages, options.space, domain_.grid(), options.decomposition},
-        exchange_{messages, options.space, store},
+        exchange_{messages, space_, store},
         phases_(scheduler.worker_count()) {
     if (options_.steps_between_trees == 0) {
       throw Error{ErrorCode::bad_argument,
@@ -79,14 +80,10 @@ struct System::State {
     first_tasks_ = {begin};
     const Task moved = add_hooks(before_, begin, first_tasks_);
     Task arrived = moved;
-    if (options_.space.is_periodic()) {
+    if (space_.is_periodic()) {
       arrived = add_for_pieces(
           "wrap",
-          [this](Particles& store, std::size_t first, std::size_t last) {
-            for (Vector& position : store.positions().subspan(first, last - first)) {
-              position = options_.space.wrap(position);
-            }
-          },
+          [this](Particles& store, std::size_t first, std::size_t last) { space_.wrap(store, first, last); },
           arrived);
       exchanging_.push_back(arrived);
     }
@@ -166,13 +163,8 @@ struct System::State {
     std::vector<StepFrame> frames;
     std::optional<Task> last_waiting;
     for (std::uint32_t number = 0; number < interactions_.size(); ++number) {
-      const StepFrame frame{messages_,
-                            store_,
-                            *graph_,
-                            scheduler_.worker_count(),
-                            options_.space,
-                            interaction_comms_[number][0],
-                            last_waiting};
+      const StepFrame frame{
+          messages_, store_, *graph_, scheduler_.worker_count(), space_, interaction_comms_[number][0], last_waiting};
       for (const Task& task : interactions_[number]->add_building_tasks(frame, built)) {
         building_.push_back(task);
         built = task;
@@ -334,6 +326,7 @@ struct System::State {
   comm::Endpoint& messages_;
   task::Scheduler& scheduler_;
   const SystemOptions options_;
+  Space space_;  ///< At the present time.
   Domain domain_;
   Domain next_domain_;  ///< The result of a decomposition, in use from the next step on.
   Decomposition decomposition_;
@@ -416,6 +409,17 @@ void System::update() {
 
 void System::step() {
   guarded([](State& state) { state.run(true); });
+}
+
+void System::set_time(double time) {
+  Space later = state_->space_;
+  later.shear.time = time;
+  later.check();
+  state_->space_ = later;
+}
+
+const Space& System::space() const noexcept {
+  return state_->space_;
 }
 
 void System::particles_changed() noexcept {

@@ -78,6 +78,13 @@ class System {
   void update();
   void step();
 
+  /// Sets the time of the space's shear, for the positions that the next update or step sums at: after its drift. All
+  /// ranks give the same. Images slide between two builds of trees, too; the error of received trees then grows as if
+  /// particles moved as fast as images. Throws: `Error` with `bad_argument` if it is not finite.
+  void set_time(double time);
+  /// The space at this time.
+  [[nodiscard]] const Space& space() const noexcept;
+
   /// Lets the next step build trees. All ranks call it after particles were added to any store, or removed, if
   /// `SystemOptions::steps_between_trees` is not 1. New particles travel to their owners over some steps, with the
   /// right forces on the way; `distribute` sends them at once.

@@ -3,9 +3,13 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "plait/particles/store/box.hpp"
+#include "plait/particles/store/lattice.hpp"
+#include "plait/particles/store/particles.hpp"
 #include "plait/particles/store/vector.hpp"
 
 namespace plait::particles {
@@ -16,6 +20,19 @@ enum class Coordinates : std::uint8_t {
   cylindrical,  ///< Azimuth in [-pi, pi], logarithm of the distance from the axis x = y = 0, z: for rings and discs.
 };
 
+/// A flow along y that is linear in x, as in a patch of a disc (Hill's approximation): the images of the box move with
+/// it. Hawley, Gammie and Balbus, Astrophysical Journal 440 (1995) 742, section 2; Wisdom and Tremaine, Astronomical
+/// Journal 95 (1988) 925.
+struct Shear {
+  /// The flow is v_y = -rate x. In a Keplerian disc, with x outwards and y along the orbit, it is 3/2 of the orbital
+  /// frequency. Any sign; 0: none.
+  double rate = 0;
+  double time = 0;  ///< Boxes are in line at 0. See `System::set_time`.
+  /// The velocities of particles: where a particle crosses a boundary along x, its y component changes by that of the
+  /// boxes. Nothing: the program has no velocities, or corrects them.
+  std::optional<Field<Vector>> velocity;
+};
+
 /// The simulated space: its periodic axes, and the coordinates of domain decomposition.
 ///
 /// A default-constructed space is open along all axes. Along periodic axes, positions are in [low, high) of `root`.
@@ -23,8 +40,10 @@ struct Space {
   Box root;                        ///< Used along periodic axes only.
   std::array<bool, 3> periodic{};  ///< Of the cartesian axes x, y, z.
   Coordinates coordinates = Coordinates::cartesian;
+  Shear shear;
 
-  /// Throws: `Error` with `bad_argument` if a periodic axis has no length, or is x or y of cylindrical coordinates.
+  /// Throws: `Error` with `bad_argument` if a periodic axis has no length, or is x or y of cylindrical coordinates; if
+  /// a shear is not finite, or is not periodic along x and y.
   void check() const;
 
   [[nodiscard]] bool is_periodic() const noexcept { return periodic[0] || periodic[1] || periodic[2]; }
@@ -35,10 +54,18 @@ struct Space {
             periodic[2] ? root.high.z - root.low.z : 0};
   }
 
+  [[nodiscard]] bool has_shear() const noexcept { return shear.rate != 0; }
+  /// The images at the time of the shear.
+  [[nodiscard]] Lattice lattice() const;
+
   /// The image of `position` in the root box. Leaves components that are not finite unchanged.
-  [[nodiscard]] Vector wrap(Vector position) const;
+  [[nodiscard]] Vector wrap(const Vector& position) const;
+  /// Moves the particles [first, last) to their images in the root box, with the velocities of these.
+  void wrap(Particles& store, std::size_t first, std::size_t last) const;
   /// The shortest image of the difference of two positions.
-  [[nodiscard]] Vector nearest(Vector difference) const;
+  [[nodiscard]] Vector nearest(const Vector& difference) const {
+    return has_shear() ? nearest_in_shear(difference) : Lattice{period()}.in_box(difference).offset;
+  }
 
   /// `position` in the coordinates of domain boundaries.
   [[nodiscard]] Vector place(const Vector& position) const;
@@ -46,14 +73,9 @@ struct Space {
   [[nodiscard]] std::array<bool, 3> closed_axes() const noexcept {
     return coordinates == Coordinates::cylindrical ? std::array{true, false, periodic[2]} : periodic;
   }
-};
 
-inline Vector Space::nearest(Vector difference) const {
-  const auto fold = [](double d, double period) {
-    return period > 0 && std::abs(d) > period / 2 ? d - period * std::nearbyint(d / period) : d;
-  };
-  const Vector lengths = period();
-  return {fold(difference.x, lengths.x), fold(difference.y, lengths.y), fold(difference.z, lengths.z)};
-}
+ private:
+  [[nodiscard]] Vector nearest_in_shear(const Vector& difference) const;
+};
 
 }  // namespace plait::particles

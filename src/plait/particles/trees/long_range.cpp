@@ -119,7 +119,11 @@ class TreeForces final : public LongRange {
     messages_ = &frame.messages;
     store_ = &frame.store;
     comm_ = frame.comm;
-    tree_options_.period = frame.space.period();
+    space_ = &frame.space;
+    tree_options_.period = space_->period();
+    if (space_->has_shear()) {
+      check_shear(frame.cells != nullptr);
+    }
     group_.emplace(frame.messages, frame.comm);
     workers_.resize(frame.worker_count);
     for (WorkerState& worker : workers_) {
@@ -142,6 +146,7 @@ class TreeForces final : public LongRange {
     }
     const auto begin = [this](std::uint32_t pieces) {
       is_rebuilt_ = true;
+      tree_options_.slide = space_->lattice().slide;
       if (!std::exchange(is_tuned_, true)) {
         tune();
       }
@@ -158,6 +163,8 @@ class TreeForces final : public LongRange {
     Task refresh = frame.graph.task("tree: refresh", [this](TaskContext& context) {
       const PhaseTimer timer{phases(context), Phase::make_tree};
       is_rebuilt_ = false;
+      tree_options_.slide = space_->lattice().slide;
+      tree_.set_slide(tree_options_.slide);
       (void)bounding_box(*store_);  // refuses positions that are not finite
       tree_.refresh();
     });
@@ -266,6 +273,29 @@ class TreeForces final : public LongRange {
     refresh.after(after);
     top.after(refresh);
     return {refresh, top};
+  }
+
+  void check_shear(bool has_cells) const {
+    if (has_cells) {
+      throw Error{ErrorCode::bad_argument,
+                  "a shear needs equal time steps: take equal steps, or a space without shear"};
+    }
+    const Vector& period = tree_options_.period;
+    for (const double edge : {period.x, period.y, period.z}) {
+      for (const auto& [name, distance] :
+           {std::pair{"cut-off", options_.cutoff}, {"near radius", options_.near_radius}}) {
+        if (edge > 0 && distance > edge / 2) {
+          throw Error{
+              ErrorCode::bad_argument,
+              fmt::format("the {} {} is more than half of the shearing box, {} along an axis, where one image of "
+                          "each source acts: give a larger box, or a smaller {}",
+                          name,
+                          distance,
+                          edge,
+                          name)};
+        }
+      }
+    }
   }
 
   void check_cells() const {
@@ -542,6 +572,7 @@ class TreeForces final : public LongRange {
   std::vector<double> near_sums_;
   comm::Endpoint* messages_ = nullptr;
   Particles* store_ = nullptr;
+  const Space* space_ = nullptr;
   comm::CommId comm_;
   std::optional<comm::Group> group_;
   std::vector<WorkerState> workers_;

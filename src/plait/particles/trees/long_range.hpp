@@ -29,7 +29,8 @@ enum class LetMode : std::uint8_t {
 };
 
 /// Forces that fall off as 1 / r^2, such as gravity and electrostatics, or a program's own kernels on trees. Along
-/// periodic axes of the system's space, the nearest images act.
+/// periodic axes of the system's space, the nearest images act: of each source the one in a box of the root's edges
+/// around the target, in a shearing box as `Lattice::in_box` finds it. Farther images do not act.
 struct LongRangeOptions {
   Field<double> charge;  ///< Such as mass. `coupling` has the sign of the force.
   /// Charges of both signs need `ChargeSigns::both` or `apart`: else cells whose charges cancel do not act.
@@ -88,7 +89,8 @@ class LongRange : public Interaction {
 };
 
 /// Throws: `Error` with `bad_argument` for reused interaction lists with a near radius, for two kinds of near radius,
-/// for moments without a kernel, and for a force error that is negative or no number.
+/// for moments without a kernel, and for a force error that is negative or no number. The first step throws the same
+/// for a shear with individual time steps, and for a near radius or a cut-off of more than half of a shearing box.
 [[nodiscard]] std::unique_ptr<LongRange> make_long_range(LongRangeOptions options);
 
 }  // namespace plait::particles

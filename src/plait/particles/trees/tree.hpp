@@ -34,6 +34,8 @@ class Tree {
   /// A partition of the groups, in their order.
   [[nodiscard]] std::span<const Batch> batches() const noexcept { return batches_; }
   [[nodiscard]] const TreeOptions& options() const noexcept { return options_; }
+  /// Moves the images of a shearing box, for later walks.
+  void set_slide(const Slide& slide) noexcept { options_.slide = slide; }
   /// `particles::target_box` of the bodies of a node.
   [[nodiscard]] Box target_box(std::uint32_t node) const;
 

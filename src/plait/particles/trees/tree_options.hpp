@@ -8,6 +8,7 @@
 
 #include "plait/particles/store/box.hpp"
 #include "plait/particles/store/kinds.hpp"
+#include "plait/particles/store/lattice.hpp"
 #include "plait/particles/store/particles.hpp"
 #include "plait/particles/store/search.hpp"
 #include "plait/particles/trees/cell_moments.hpp"
@@ -42,7 +43,8 @@ struct TreeOptions {
   /// The distance from which on nothing acts, measured to the centre of a cell. 0: none. Forces should approach zero
   /// there.
   double cutoff = 0;
-  Vector period;  ///< Of periodic axes, where the nearest image acts; 0 along open axes.
+  Vector period;  ///< Of periodic axes, where the nearest image acts (`Lattice::in_box`); 0 along open axes.
+  Slide slide = {};
   // Smaller sizes make shorter lists, larger ones fewer walks.
   std::uint32_t leaf_bodies_max = 8;
   std::uint32_t group_bodies_max = 64;

@@ -73,13 +73,12 @@ void walk_batch(const Job& job, const Box& box, double guard2, Lists& lists, Wal
   lists.frontier.clear();
   lists.cell_nodes.clear();
   lists.ranges.clear();
-  const Vector middle = 0.5 * (box.low + box.high);
   const TreeView& tree = job.tree;
   const Node* const nodes = tree.nodes.data();
   const auto visit = [&](std::uint32_t index) {
     const Node& node = nodes[index];
     const NodeKind kind = node.kind();
-    const Vector center = bounded ? job.bounds.images.nearest(node.center, middle) : node.center;
+    const Vector center = bounded ? job.bounds.images.nearest(node.center, box) : node.center;
     if (bounded && detail::is_beyond(node, center, box, job.bounds.cutoff)) {
       return;
     }
@@ -138,7 +137,6 @@ class Appender {
 template <bool bounded>
 void walk_group(const Job& job, const Box& box, double guard2, Lists& lists, WalkSums& sums) {
   const TreeView& tree = job.tree;
-  const Vector middle = 0.5 * (box.low + box.high);
   Appender stack{lists.stack, 0};
   Appender cells{lists.cell_nodes, 0};
   Appender ranges{lists.ranges, lists.range_count};
@@ -150,7 +148,7 @@ void walk_group(const Job& job, const Box& box, double guard2, Lists& lists, Wal
   };
   const auto visit = [&](std::uint32_t index) {
     const Node& node = nodes[index];
-    const Vector center = bounded ? job.bounds.images.nearest(node.center, middle) : node.center;
+    const Vector center = bounded ? job.bounds.images.nearest(node.center, box) : node.center;
     const bool acts = !bounded || !detail::is_beyond(node, center, box, job.bounds.cutoff);
     const bool open = detail::opens(node, center, box, guard2);
     const bool leaf = node.kind() == NodeKind::leaf;
@@ -331,7 +329,7 @@ void find_near(const Job& job, std::size_t i, Lists& lists, WalkSpace& space) {
       const Vector d = job.bounds.images.nearest({lists.bodies.x[begin + k] - lists.x[i],
                                                   lists.bodies.y[begin + k] - lists.y[i],
                                                   lists.bodies.z[begin + k] - lists.z[i]},
-                                                 {});
+                                                 Vector{});
       r2[k] = dot(d, d);
     }
     std::uint32_t near = 0;
@@ -348,7 +346,7 @@ void find_near(const Job& job, std::size_t i, Lists& lists, WalkSpace& space) {
     }
   }
   if (!lists.near_sources.empty()) {
-    job.options.near({target, lists.near_sources, job.tree, space.near_sums});
+    job.options.near({target, lists.near_sources, job.tree, space.near_sums, {options.period, options.slide}});
   }
 }
 
@@ -418,6 +416,7 @@ Job job_of(const Sources& sources, const Targets& targets, const WalkOptions& op
   job.kernel_options.contact2 = tree.near_radius * tree.near_radius;
   job.kernel_options.cutoff2 = job.bounds.cutoff * job.bounds.cutoff;
   job.kernel_options.period = tree.period;
+  job.kernel_options.displacement = tree.slide.displacement;
   const double core = std::sqrt(job.kernel_options.softening2 + job.kernel_options.contact2);
   if (sources.origin == Origin::own_tree) {
     job.self_potential = core > 0 && !options.kernel ? 1 / core : 0;

@@ -24,6 +24,7 @@ struct NearPairs {
   std::span<const std::uint32_t> sources;  ///< Their indices in `view.sources`.
   const TreeView& view;
   std::span<double> sums;  ///< Of the worker, such as energies; reduced at the end of a step.
+  Lattice images = {};     ///< The source is `images.in_box(its position - the target's)` from the target.
 };
 using NearFunction = std::function<void(const NearPairs&)>;
 

@@ -16,17 +16,29 @@ namespace plait::particles::detail {
   return guard * guard;
 }
 
-/// Finds nearest images along periodic axes.
+/// Finds images along periodic axes.
 class Images {
  public:
   /// `period` is 0 along open axes.
-  explicit Images(const Vector& period) : period_{period}, half_{half(period.x), half(period.y), half(period.z)} {}
+  Images(const Vector& period, const Slide& slide)
+      : period_{period}, half_{half(period.x), half(period.y), half(period.z)}, displacement_{slide.displacement} {}
 
-  /// The image of `place` nearest to `to`. Expects: both are in the root box.
+  /// The image of `place` in the box of one period around `to`, as `Lattice::in_box`. Expects: both are in the root
+  /// box.
   [[nodiscard]] Vector nearest(const Vector& place, const Vector& to) const {
+    if (displacement_ != 0) {
+      const double difference = place.x - to.x;
+      const double row = difference > half_.x ? -1 : difference < -half_.x ? 1 : 0;
+      return in_row(row, place, to);
+    }
     return {fold(place.x, to.x, half_.x, period_.x),
             fold(place.y, to.y, half_.y, period_.y),
             fold(place.z, to.z, half_.z, period_.z)};
+  }
+  /// The image of `place` nearest to `box`.
+  [[nodiscard]] Vector nearest(const Vector& place, const Box& box) const {
+    const Vector middle = 0.5 * (box.low + box.high);
+    return displacement_ != 0 ? nearest_in_shear(place, box, middle) : nearest(place, middle);
   }
 
  private:
@@ -36,8 +48,26 @@ class Images {
     return difference > half ? place - period : difference < -half ? place + period : place;
   }
 
+  /// The image that is `row` periods of x ahead, folded along y and z.
+  [[nodiscard]] Vector in_row(double row, const Vector& place, const Vector& to) const {
+    const double y = place.y - row * displacement_;
+    return {place.x + row * period_.x,
+            y - period_.y * std::nearbyint((y - to.y) / period_.y),
+            fold(place.z, to.z, half_.z, period_.z)};
+  }
+  /// Images may be nearer than the one in the box around the middle, as rows are displaced.
+  [[nodiscard]] Vector nearest_in_shear(const Vector& place, const Box& box, const Vector& middle) const {
+    Vector nearest = in_row(0, place, middle);
+    for (const double row : {-1.0, 1.0}) {
+      const Vector image = in_row(row, place, middle);
+      nearest = distance2(box, image) < distance2(box, nearest) ? image : nearest;
+    }
+    return nearest;
+  }
+
   Vector period_;
   Vector half_;
+  double displacement_;
 };
 
 /// Whether `node`, with an image of its centre at `center`, must be opened for bodies in `box`. If not, it need not be
@@ -61,11 +91,11 @@ struct Bounds {
   double cutoff;
 
   explicit Bounds(const TreeOptions& options)
-      : images{options.period}, cutoff{options.cutoff > 0 ? options.cutoff : Box::infinity} {}
+      : images{options.period, options.slide}, cutoff{options.cutoff > 0 ? options.cutoff : Box::infinity} {}
 
   /// Whether bodies in `box` need more of `node` than its multipole.
   [[nodiscard]] bool opens(const Node& node, const Box& box, double guard2_of_box) const {
-    const Vector center = images.nearest(node.center, 0.5 * (box.low + box.high));
+    const Vector center = images.nearest(node.center, box);
     return detail::opens(node, center, box, guard2_of_box) && !is_beyond(node, center, box, cutoff);
   }
   [[nodiscard]] bool opens(const Node& node, const Box& box) const { return opens(node, box, guard2(box)); }

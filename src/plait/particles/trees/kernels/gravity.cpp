@@ -41,8 +41,9 @@ HWY_INLINE void some_bodies(const BodyTargets& to, const BodySpan& list, const K
     const Vec<double> zj = hn::Load(d, list.z + j);
     const Vec<double> mass = hn::Load(d, list.mass + j);
     for (std::size_t t = 0; t < targets; ++t) {
-      const Vec<double> dx = bounds.nearest(hn::Sub(xj, hn::Set(d, to.x[t])), 0);
-      const Vec<double> dy = bounds.nearest(hn::Sub(yj, hn::Set(d, to.y[t])), 1);
+      Vec<double> dy = hn::Sub(yj, hn::Set(d, to.y[t]));
+      const Vec<double> dx = bounds.nearest_x(hn::Sub(xj, hn::Set(d, to.x[t])), dy);
+      dy = bounds.nearest(dy, 1);
       const Vec<double> dz = bounds.nearest(hn::Sub(zj, hn::Set(d, to.z[t])), 2);
       const Vec<double> distance2 = hn::MulAdd(dx, dx, hn::MulAdd(dy, dy, hn::Mul(dz, dz)));
       Vec<double> r2 = distance2;
@@ -107,8 +108,9 @@ struct Gravity {
 
   HWY_INLINE void add(const Cells& cells, const Place& target, Sums<float>& sums) const {
     const Lanes<float> d;
-    const Vec<float> dx = bounds.nearest(hn::Sub(cells.x, hn::Set(d, target.x)), 0);
-    const Vec<float> dy = bounds.nearest(hn::Sub(cells.y, hn::Set(d, target.y)), 1);
+    Vec<float> dy = hn::Sub(cells.y, hn::Set(d, target.y));
+    const Vec<float> dx = bounds.nearest_x(hn::Sub(cells.x, hn::Set(d, target.x)), dy);
+    dy = bounds.nearest(dy, 1);
     const Vec<float> dz = bounds.nearest(hn::Sub(cells.z, hn::Set(d, target.z)), 2);
     const Vec<float> r2 = hn::MulAdd(dx, dx, hn::MulAdd(dy, dy, hn::MulAdd(dz, dz, softening2)));
     const Vec<float> inverse =

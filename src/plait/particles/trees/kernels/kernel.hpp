@@ -69,7 +69,8 @@ struct KernelOptions {
   double softening2 = 0;
   double contact2 = 0;                                       ///< The least squared distance; 0: none.
   double cutoff2 = std::numeric_limits<double>::infinity();  ///< The squared distance from which on nothing acts.
-  Vector period;  ///< Of periodic axes, where the nearest image acts; 0 along open axes.
+  Vector period;            ///< Of periodic axes, where the nearest image acts; 0 along open axes.
+  double displacement = 0;  ///< Of a shearing box, as `Slide::displacement`: kernels fold x, then y and z.
 
   [[nodiscard]] bool is_bounded() const noexcept {
     return cutoff2 < std::numeric_limits<double>::infinity() || period != Vector{};
