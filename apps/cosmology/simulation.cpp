@@ -179,9 +179,14 @@ particles::FriendGroups Simulation::groups() {
                                      .velocity = bodies_.momentum,
                                      .space = space,
                                      .linking_length = 0.2 * state_.parameters.box / along_axis(count_)});
+  // Comoving distances times momenta are physical distances times peculiar velocities: angular momenta are physical.
+  const double a = state_.scale_factor;
   for (particles::FriendGroup& group : found.groups) {
-    group.velocity = (1 / state_.scale_factor) * group.velocity;
-    group.dispersion /= state_.scale_factor;
+    group.velocity = (1 / a) * group.velocity;
+    particles::SymmetricTensor& d = group.dispersion;
+    for (double* const square : {&d.xx, &d.yy, &d.zz, &d.yz, &d.xz, &d.xy}) {
+      *square /= a * a;
+    }
   }
   return found;
 }

@@ -34,7 +34,8 @@ class Simulation {
   [[nodiscard]] Energies energies();
   /// Up to the shortest wave that the particles of a lattice have, on a mesh of twice as many points as particles.
   [[nodiscard]] plait::particles::PowerSpectrum power_spectrum();
-  /// Groups of particles nearer than a fifth of their mean distance, of 20 or more; velocities are peculiar.
+  /// Groups of particles nearer than a fifth of their mean distance, of 20 or more; velocities are peculiar, angular
+  /// momenta physical.
   [[nodiscard]] plait::particles::FriendGroups groups();
   /// The times of this rank's steps since the last call.
   [[nodiscard]] plait::particles::StepTimes take_times() { return system_.take_times(); }
