@@ -46,6 +46,20 @@ RunState completed(RunState state, std::uint64_t count) {
   return state;
 }
 
+/// Whether bodies, domains and forces are as they were when the run ended that goes on.
+bool is_in_place(const RunState& state, std::uint32_t ranks) {
+  return state.step > 0 && state.is_in_place && state.grid == particles::cubic_grid(ranks);
+}
+
+particles::SystemOptions options_of(const plait::Runtime& runtime, const RunState& state) {
+  particles::SystemOptions options{.space = {.root = box_of(state.parameters), .periodic = {true, true, true}}};
+  if (is_in_place(state, runtime.rank_count())) {
+    options.cuts = state.cuts;
+    options.steps_before = state.step;
+  }
+  return options;
+}
+
 }  // namespace
 
 Simulation::Simulation(plait::Runtime& runtime, Bodies& bodies, const RunState& state)
@@ -54,10 +68,7 @@ Simulation::Simulation(plait::Runtime& runtime, Bodies& bodies, const RunState& 
       state_{state},
       expansion_{state.universe.expansion()},
       count_{count_all(runtime, bodies)},
-      system_{runtime.messages(),
-              runtime.scheduler(),
-              bodies.store,
-              {.space = {.root = box_of(state.parameters), .periodic = {true, true, true}}}} {
+      system_{runtime.messages(), runtime.scheduler(), bodies.store, options_of(runtime, state)} {
   app::refuse_too_few(runtime, "bodies", bodies.store.size(), std::max(2U, runtime.rank_count()));
   state_ = completed(state, count_);
   add_gravity();
@@ -73,8 +84,10 @@ Simulation::Simulation(plait::Runtime& runtime, Bodies& bodies, const RunState& 
       store[bodies_.momentum][i] += second_kick_ * store[bodies_.acceleration][i];
     }
   });
-  system_.distribute();
-  app::as_agreed([&] { system_.update(); });
+  if (!is_in_place(state_, runtime.rank_count())) {
+    system_.distribute();
+    app::as_agreed([&] { system_.update(); });
+  }
   last_ = mine();
 }
 
@@ -91,8 +104,16 @@ void Simulation::add_gravity() {
                                                            .softening = p.softening,
                                                            .coupling = gravity},
                                                   .box = box_of(p),
-                                                  .mesh = {mesh, mesh, mesh}}));
+                                                  .mesh = {mesh, mesh, mesh},
+                                                  .effort = plait::fft::Effort::estimate}));  // for equal restarts
   });
+}
+
+RunState Simulation::whole_state() {
+  RunState whole = state_;
+  whole.grid = system_.domain().grid();
+  whole.cuts = system_.gather_cuts();
+  return whole;
 }
 
 void Simulation::step(double scale_factor) {
@@ -158,9 +179,14 @@ particles::FriendGroups Simulation::groups() {
                                      .velocity = bodies_.momentum,
                                      .space = space,
                                      .linking_length = 0.2 * state_.parameters.box / along_axis(count_)});
+  // Comoving distances times momenta are physical distances times peculiar velocities: angular momenta are physical.
+  const double a = state_.scale_factor;
   for (particles::FriendGroup& group : found.groups) {
-    group.velocity = (1 / state_.scale_factor) * group.velocity;
-    group.dispersion /= state_.scale_factor;
+    group.velocity = (1 / a) * group.velocity;
+    particles::SymmetricTensor& d = group.dispersion;
+    for (double* const square : {&d.xx, &d.yy, &d.zz, &d.yz, &d.xz, &d.xy}) {
+      *square /= a * a;
+    }
   }
   return found;
 }

@@ -19,8 +19,9 @@ struct Energies {
 /// compute are collective, and throw as `plait::Runtime::run`.
 class Simulation {
  public:
-  /// Borrows `bodies`, which may be on any ranks; computes a first force. Completes `state`: the mesh and the softening
-  /// if these are 0. Throws: `app::AgreedError` on every rank when there are fewer bodies than ranks, or fewer than 2,
+  /// Borrows `bodies`, which may be on any ranks. Computes a first force, unless `state` is of a run that goes on on as
+  /// many ranks: then it has the forces of its last step. Completes `state`: the mesh and the softening if these are 0.
+  /// Throws: `app::AgreedError` on every rank when there are fewer bodies than ranks, or fewer than 2,
   /// or two bodies at the same place without softening.
   Simulation(plait::Runtime& runtime, Bodies& bodies, const RunState& state);
 
@@ -28,10 +29,13 @@ class Simulation {
   void step(double scale_factor);
 
   [[nodiscard]] const RunState& state() const noexcept { return state_; }
+  /// The same with the domains of all ranks, for files. Collective.
+  [[nodiscard]] RunState whole_state();
   [[nodiscard]] Energies energies();
   /// Up to the shortest wave that the particles of a lattice have, on a mesh of twice as many points as particles.
   [[nodiscard]] plait::particles::PowerSpectrum power_spectrum();
-  /// Groups of particles nearer than a fifth of their mean distance, of 20 or more; velocities are peculiar.
+  /// Groups of particles nearer than a fifth of their mean distance, of 20 or more; velocities are peculiar, angular
+  /// momenta physical.
   [[nodiscard]] plait::particles::FriendGroups groups();
   /// The times of this rank's steps since the last call.
   [[nodiscard]] plait::particles::StepTimes take_times() { return system_.take_times(); }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "plait/particle_mesh.hpp"
 #include "plait/particles.hpp"
@@ -41,10 +43,27 @@ struct Parameters {
   std::uint32_t mesh = 0;  ///< Points along an axis; 0: twice as many as particles, and at least 16.
 };
 
+/// Steps of equal length in the logarithm of the scale factor. A run that goes on keeps them.
+struct StepGrid {
+  double scale_factor = 1;  ///< At the begin of step `first`.
+  std::uint64_t first = 0;
+  double length = 0;  ///< 0: there are none.
+
+  /// The scale factor at the begin of a step from `first` on.
+  [[nodiscard]] double begin_of(std::uint64_t step) const {
+    return scale_factor * std::exp(length * static_cast<double>(step - first));
+  }
+};
+
 /// The state of a run besides its bodies.
 struct RunState {
   double scale_factor = 1;
   std::uint64_t step = 0;
+  StepGrid steps;
+  plait::particles::DomainGrid grid{0, 0, 0};
+  std::vector<double> cuts;  ///< Of the domains of all ranks.
+  /// Each rank has the bodies of that rank of the run that wrote the file, with their forces. Not in files.
+  bool is_in_place = false;
   Universe universe;
   Parameters parameters;
 };

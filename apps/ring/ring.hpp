@@ -38,6 +38,8 @@ struct RunState {
   Parameters parameters;
   plait::particles::DomainGrid grid = {0, 0, 0};
   std::vector<double> cuts;  ///< Of the domains of all ranks.
+  /// Each rank has the bodies of that rank of the run that wrote the file. Not in files.
+  bool is_in_place = false;
 };
 
 /// The bodies of one rank.

@@ -12,6 +12,11 @@ namespace particles = plait::particles;
 
 namespace {
 
+/// Whether bodies and domains are as they were when the run ended that goes on.
+bool is_in_place(const RunState& state, const particles::DomainGrid& grid) {
+  return state.step > 0 && state.is_in_place && state.grid == grid;
+}
+
 particles::SystemOptions options_of(const plait::Runtime& runtime, const RunState& state, const Sharing& sharing) {
   particles::SystemOptions options;
   options.space.coordinates = particles::Coordinates::cylindrical;
@@ -19,6 +24,7 @@ particles::SystemOptions options_of(const plait::Runtime& runtime, const RunStat
   options.steps_between_decompositions = sharing.steps_between;
   if (options.grid == state.grid) {
     options.cuts = state.cuts;
+    options.steps_before = is_in_place(state, options.grid) ? state.step : 0;
   }
   return options;
 }
@@ -49,7 +55,9 @@ Simulation::Simulation(plait::Runtime& runtime, Bodies& bodies, const RunState& 
     state_.contacts = {};  // what is given is of all ranks
   }
   app::refuse_too_few(runtime, "bodies", bodies.store.size(), std::max(2U, runtime.rank_count()));
-  system_.distribute();
+  if (!is_in_place(state, system_.domain().grid())) {
+    system_.distribute();
+  }
   app::agree(runtime, [&] { particles::refuse_equal_places(bodies.store, "the ring"); });
   if (state.step == 0) {
     system_.update();

@@ -14,6 +14,7 @@ import unittest
 import h5py
 import numpy as np
 from program_case import MPIEXEC, PROGRAM, SECONDS_MAX, ProgramCase, run
+from snapshots import assert_equal_particles
 
 
 def bodies(file: pathlib.Path) -> np.ndarray:
@@ -49,6 +50,26 @@ class Program(ProgramCase):
             self.assertIn(row, text)
         self.assertEqual([file.name for file in sorted(out.iterdir())], [f"ring-{step:08}.hdf5" for step in (0, 4, 8)])
         self.assertNotIn("\r", text)  # no progress bar without a terminal
+
+    def test_a_run_goes_on_from_its_snapshot_bit_for_bit(self) -> None:
+        for ranks, workers in ((2, 1), (2, 2), (1, 2)):
+            with self.subTest(ranks=ranks, workers=workers):
+                self.check_that_a_run_goes_on_bit_for_bit(ranks, workers)
+
+    def check_that_a_run_goes_on_bit_for_bit(self, ranks: int, workers: int) -> None:
+        environment = {"PLAIT_WORKERS": str(workers)}
+        whole, first, second = (self.folder / f"{name}-{ranks}-{workers}" for name in ("whole", "first", "second"))
+        heavy = ("--softening", 1e-3, "--time-step", 0.01, "--decompose-every", 3)
+        for file, steps, out in (
+            (self.start, 20, whole),
+            (self.start, 10, first),
+            (first / "ring-00000010.hdf5", 10, second),
+        ):
+            done = run(
+                "run", file, "--steps", steps, "--output", out, *heavy, ranks=ranks, environment=environment
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+        assert_equal_particles(self, whole / "ring-00000020.hdf5", second / "ring-00000020.hdf5", "PartType1")
 
     def test_a_run_goes_on_from_its_snapshot_as_the_unbroken_one(self) -> None:
         physics = ("--collision-radius", 2e-3)

@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 from program_case import ProgramCase
 from program_case import run as launch
+from snapshots import assert_equal_particles
 
 #: Of each problem the size, on how many ranks, and the largest errors; apps/sph/README.md has larger runs.
 ANSWERS = {
@@ -42,6 +43,11 @@ def gas(file: pathlib.Path, name: str) -> np.ndarray:
     """A data set, in the order of ids."""
     with h5py.File(file) as snapshot:
         return snapshot[f"PartType0/{name}"][:][np.argsort(snapshot["PartType0/ParticleIDs"][:])]
+
+
+def steps_until(file: pathlib.Path) -> int:
+    with h5py.File(file) as snapshot:
+        return int(np.ravel(snapshot["RunState"].attrs["Step"])[0])
 
 
 class Program(ProgramCase):
@@ -95,6 +101,41 @@ class Program(ProgramCase):
         self.assertLess(errors(text)["energy"], 0.01)
         end = [gas(self.folder / name / "sph-0001.hdf5", "Densities") for name in ("whole", "rest")]
         self.assertLess(np.abs(end[0] - end[1]).mean(), 0.02 * end[0].mean())
+
+    def test_a_run_goes_on_from_its_snapshot_bit_for_bit(self) -> None:
+        for problem, until, steps in (
+            ("sedov", 0.05, "individual"),
+            ("sedov", 0.05, "equal"),
+            ("evrard", 0.6, "individual"),  # with gravity
+            ("plummer", 0.6, "individual"),  # stars alone
+        ):
+            for ranks, workers in ((2, 1), (2, 2), (1, 2)):
+                with self.subTest(problem=problem, steps=steps, ranks=ranks, workers=workers):
+                    size = 2 if problem == "plummer" else 12
+                    options = ("--resolution", size, "--until", until, "--time-steps", steps, "--snapshots", 4)
+                    self.check_that_a_run_goes_on_bit_for_bit((problem, *options), ranks, workers)
+
+    def check_that_a_run_goes_on_bit_for_bit(self, problem: tuple, ranks: int, workers: int) -> None:
+        whole, rest = (self.folder / f"{name}-{problem[0]}-{problem[6]}-{ranks}-{workers}" for name in ("whole", "rest"))
+        middle = whole / "sph-0002.hdf5"
+        for options, output in (("--problem", *problem), whole), ((middle, *problem[3:]), rest):
+            environment = {"PLAIT_WORKERS": str(workers)}
+            done = launch("run", *options, "--output", output, ranks=ranks, environment=environment)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        count = steps_until(whole / "sph-0004.hdf5")
+        self.assertGreater(steps_until(middle), 8)
+        self.assertLess(steps_until(middle), count - 4)
+        for before, after in ((2, 0), (3, 1), (4, 2)):
+            files = (whole / f"sph-000{before}.hdf5", rest / f"sph-000{after}.hdf5")
+            assert_equal_particles(self, *files, "PartType1" if problem[0] == "plummer" else "PartType0")
+
+    def test_small_snapshots_have_results_only_and_go_on(self) -> None:
+        self.good(
+            "run", "--problem", "sedov", "--resolution", 12, "--steps", 4, "--small-snapshots", "-o", self.folder / "a"
+        )
+        self.assertRaises(KeyError, gas, self.folder / "a/sph-0001.hdf5", "VelocitiesAtKick")
+        self.good("run", self.folder / "a/sph-0001.hdf5", "--steps", 4, "-o", self.folder / "b")
+        self.assertTrue(np.isfinite(gas(self.folder / "b/sph-0001.hdf5", "VelocitiesAtKick")).all())
 
     def test_files_of_other_units_are_converted(self) -> None:
         file = self.blast()

@@ -38,6 +38,17 @@ void visit_state(State& state, Visit visit) {
   visit("Softening", state.parameters.softening);
   visit("Mesh", state.parameters.mesh);
 }
+/// The same for values that files of earlier versions lack.
+template <class State, class Visit>
+void visit_newer_state(State& state, Visit visit) {
+  visit("StepsFromScaleFactor", state.steps.scale_factor);
+  visit("StepsFromStep", state.steps.first);
+  visit("StepLength", state.steps.length);
+  visit("DomainsAlongX", state.grid.x);
+  visit("DomainsAlongY", state.grid.y);
+  visit("DomainsAlongZ", state.grid.z);
+  visit("DomainCuts", state.cuts);
+}
 
 hdf5::SnapshotLayout layout_to_read(const Bodies& bodies, double file_length) {
   return {
@@ -47,7 +58,14 @@ hdf5::SnapshotLayout layout_to_read(const Bodies& bodies, double file_length) {
            {"Masses",
             bodies.mass,
             {.dimension = hdf5::mass_dimension, .absent = hdf5::Absent::mass_table, .valid = hdf5::Valid::positive}},
-           {"ComovingMomenta", bodies.momentum, {.dimension = hdf5::velocity_dimension, .absent = hdf5::Absent::zero}}},
+           {"ComovingMomenta", bodies.momentum, {.dimension = hdf5::velocity_dimension, .absent = hdf5::Absent::zero}},
+           {"ComovingAccelerations",
+            bodies.acceleration,
+            {.dimension = hdf5::acceleration_dimension, .absent = hdf5::Absent::zero}},
+           {"Potentials",
+            bodies.potential,
+            {.dimension = hdf5::specific_energy_dimension, .absent = hdf5::Absent::zero}},
+           {"Costs", Particles::cost, {.absent = hdf5::Absent::zero}}},
       .kinds = hdf5::kind_bit(1),
       .is_comoving = true,
       .file_units = hdf5::Units{.length = centimetres * file_length, .mass = grams, .time = seconds * file_length}};
@@ -63,7 +81,17 @@ hdf5::SnapshotLayout layout_to_write(const Bodies& bodies) {
                bodies.momentum,
                {.dimension = hdf5::velocity_dimension, .description = "a^2 dx/dt", .scale_exponent = -1}},
               {"Masses", bodies.mass, {.dimension = hdf5::mass_dimension}},
-              {"Potentials", bodies.potential, {.dimension = hdf5::specific_energy_dimension, .scale_exponent = -1}}}};
+              {"Potentials", bodies.potential, {.dimension = hdf5::specific_energy_dimension, .scale_exponent = -1}},
+              {"ComovingAccelerations",
+               bodies.acceleration,
+               {.dimension = hdf5::acceleration_dimension,
+                .description = "Accelerations by gravity, comoving",
+                .scale_exponent = -2}},
+              {"FOFGroupIDs",
+               bodies.group,
+               {.description = "Groups by friends of friends: the smallest id in each; 2^64 - 1 in none",
+                .valid = hdf5::Valid::any}},
+              {"Costs", Particles::cost, {.description = "Interactions that the last force took"}}}};
 }
 
 hdf5::SnapshotHeader header_of(const RunState& state) {
@@ -77,7 +105,9 @@ hdf5::SnapshotHeader header_of(const RunState& state) {
                                                            .baryons = state.universe.baryons},
                               .code = "plait-cosmology",
                               .run_name = "cosmology"};
-  visit_state(state, [&](const char* key, const auto& value) { header.groups[state_group].set(key, value); });
+  const auto set = [&](const char* key, const auto& value) { header.groups[state_group].set(key, value); };
+  visit_state(state, set);
+  visit_newer_state(state, set);
   return header;
 }
 
@@ -88,7 +118,7 @@ void set_peculiar_velocities(Bodies& bodies, double scale_factor) {
 }
 
 /// The state in a file; what it lacks is taken from the settings.
-RunState state_from(const hdf5::SnapshotInfo& info, const RunSettings& settings) {
+RunState state_from(const hdf5::SnapshotInfo& info, const RunSettings& settings, std::uint32_t ranks) {
   RunState state;
   if (const std::optional<hdf5::Cosmology>& found = info.header.cosmology) {
     state.scale_factor = found->scale_factor;
@@ -105,10 +135,25 @@ RunState state_from(const hdf5::SnapshotInfo& info, const RunSettings& settings)
   }
   state.parameters.box = box.x;
   if (const auto found = info.header.groups.find(state_group); found != info.header.groups.end()) {
-    visit_state(state, [&](const char* key, auto& value) { found->second.get(key, value); });
+    const hdf5::Attributes& values = found->second;
+    visit_state(state, [&](const char* key, auto& value) { values.get(key, value); });
+    visit_newer_state(state, [&](const char* key, auto& value) {
+      if (values.contains(key)) {
+        values.get(key, value);
+        state.is_in_place = info.is_of_ranks(ranks);
+      }
+    });
   }
+  const Parameters before = state.parameters;
   for (const auto& change : settings.changes) {
     change(state);
+  }
+  const Parameters& now = state.parameters;
+  if (now.step_max != before.step_max) {
+    state.steps.length = 0;
+  }
+  if (now.theta != before.theta || now.softening != before.softening || now.mesh != before.mesh) {
+    state.is_in_place = false;  // its forces are others
   }
   return state;
 }
@@ -118,7 +163,7 @@ RunState read(const RunSettings& settings, Bodies& bodies, std::uint32_t rank, s
   const auto info =
       hdf5::read_snapshot(settings.input, layout_to_read(bodies, settings.file_length), bodies.store, rank, ranks)
           .value();
-  const RunState state = state_from(info, settings);
+  const RunState state = state_from(info, settings, ranks);
   const bool is_ours = info.header.groups.contains(state_group);
   const bool is_gadget = info.header.cosmology && info.header.cosmology->has_gadget_velocities;
   const double to_momentum = state.scale_factor * (is_gadget ? std::sqrt(state.scale_factor) : 1);
@@ -187,23 +232,36 @@ std::vector<plait::particles::FriendGroup> find_groups(plait::Runtime& runtime,
   return all;
 }
 
-/// The scale factors at the end of the steps.
-std::vector<double> steps_of(const RunSettings& settings, const RunState& state) {
-  const double end =
-      settings.steps.steps
-          ? state.scale_factor * std::exp(static_cast<double>(*settings.steps.steps) * state.parameters.step_max)
-          : settings.steps.until.value_or(1);
+/// The scale factors at the end of the steps. Keeps the steps of the run that goes on if its end is one of their ends.
+std::vector<double> ends_of_steps(const RunSettings& settings, RunState& state) {
+  const StepGrid anew{state.scale_factor, state.step, state.parameters.step_max};
+  if (settings.steps.steps) {
+    state.steps = state.steps.length > 0 ? state.steps : anew;
+    std::vector<double> ends;
+    for (std::uint64_t i = 1; i <= *settings.steps.steps; ++i) {
+      ends.push_back(state.steps.begin_of(state.step + i));
+    }
+    return ends;
+  }
+  const double end = settings.steps.until.value_or(1);
   const double length = std::log(end / state.scale_factor);
   if (!(length >= 0) || length > 100) {
     throw Error{ErrorCode::bad_argument,
                 fmt::format("--until {} is not after the scale factor {:.6g} of the file", end, state.scale_factor)};
   }
-  const auto count =
-      settings.steps.steps.value_or(static_cast<std::uint64_t>(std::ceil(length / state.parameters.step_max - 1e-9)));
+  constexpr double tolerance = 1e-9;
+  double count = length / state.steps.length;
+  if (!(std::abs(count - std::round(count)) < tolerance * count)) {
+    state.steps = anew;
+    count = std::ceil(length / anew.length - tolerance);
+    state.steps.length = length / std::max(count, 1.0);
+  }
   std::vector<double> ends;
-  for (std::uint64_t i = 1; i <= count; ++i) {
-    ends.push_back(
-        i == count ? end : state.scale_factor * std::exp(length * static_cast<double>(i) / static_cast<double>(count)));
+  for (std::uint64_t i = 1; i <= static_cast<std::uint64_t>(std::lround(count)); ++i) {
+    ends.push_back(state.steps.begin_of(state.step + i));
+  }
+  if (!ends.empty()) {
+    ends.back() = end;
   }
   return ends;
 }
@@ -276,7 +334,7 @@ void run_cosmology(plait::Runtime& runtime, const RunSettings& settings) {
   app::agree(runtime, [&] {
     start = read(settings, bodies, runtime.self().value(), runtime.rank_count());
     check(start);
-    ends = steps_of(settings, start);
+    ends = ends_of_steps(settings, start);
     if (is_first) {
       folder.prepare(settings.steps);
     }
@@ -297,9 +355,9 @@ void run_cosmology(plait::Runtime& runtime, const RunSettings& settings) {
   const auto write = [&] {
     const std::vector<plait::particles::FriendGroup> groups = find_groups(runtime, simulation, bodies);
     set_peculiar_velocities(bodies, simulation.state().scale_factor);
+    const RunState state = simulation.whole_state();
     plait::barrier(runtime.messages());  // HDF5 calls MPI itself: no message may be pending
     app::agree(runtime, [&] {
-      const RunState& state = simulation.state();
       if (is_first) {
         write_groups(folder.folder / fmt::format("cosmology-groups-{:08}.txt", state.step), state, groups);
       }

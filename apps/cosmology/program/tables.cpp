@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosmology/program/tables.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <span>
 
 #include <fmt/format.h>
@@ -49,10 +51,15 @@ void write_groups(const std::filesystem::path& file,
                   const std::vector<plait::particles::FriendGroup>& groups) {
   std::string text = fmt::format(
       "# groups of plait-cosmology, scale factor {:.8g}: friends of friends, 0.2 mean distances, 20 particles or more\n"
-      "# id  members  mass[1e10 Msun]  x y z[Mpc]  vx vy vz[km/s]  radius[Mpc]  dispersion[km/s]\n",
+      "# id  members  mass[1e10 Msun]  x y z[Mpc]  vx vy vz[km/s]  radius[Mpc]  dispersion[km/s]  "
+      "intermediate/longest  shortest/longest axis  specific angular momentum x y z[Mpc km/s, physical]\n",
       state.scale_factor);
   for (const plait::particles::FriendGroup& group : groups) {
-    text += fmt::format("{} {} {:.6g} {:.6f} {:.6f} {:.6f} {:.4f} {:.4f} {:.4f} {:.5g} {:.5g}\n",
+    const auto& extents = plait::particles::principal_axes(group.extent).values;
+    const auto axis = [&](std::size_t number) { return std::sqrt(std::max(extents[number], 0.0) / extents[0]); };
+    const Vector spin = (1 / group.mass) * group.angular_momentum;
+    text += fmt::format("{} {} {:.6g} {:.6f} {:.6f} {:.6f} {:.4f} {:.4f} {:.4f} {:.5g} {:.5g} "
+                        "{:.4f} {:.4f} {:.5g} {:.5g} {:.5g}\n",
                         group.id,
                         group.members,
                         group.mass,
@@ -62,8 +69,13 @@ void write_groups(const std::filesystem::path& file,
                         group.velocity.x,
                         group.velocity.y,
                         group.velocity.z,
-                        group.radius,
-                        group.dispersion);
+                        group.radius(),
+                        group.speed(),
+                        axis(1),
+                        axis(2),
+                        spin.x,
+                        spin.y,
+                        spin.z);
   }
   write_text(file, text);
 }

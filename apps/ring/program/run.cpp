@@ -86,6 +86,7 @@ RunState read(const path& file, Bodies& bodies, std::uint32_t rank = 0, std::uin
         values.get(key, value);
       }
     });
+    state.is_in_place = info.is_of_ranks(ranks);
   }
   return state;
 }

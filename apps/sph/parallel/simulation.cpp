@@ -55,6 +55,12 @@ ShortRangeOptions force_search(const GasFields& fields, const Scheme& scheme) {
   return options;
 }
 
+plait::particles::Domain resumed_domain(plait::comm::Endpoint& messages, const std::optional<StepState>& resumed) {
+  const plait::particles::DomainGrid grid = plait::particles::cubic_grid(messages.rank_count());
+  return resumed && !resumed->cuts.empty() ? plait::particles::Domain{grid, messages.self(), resumed->cuts}
+                                           : plait::particles::Domain{grid, messages.self()};
+}
+
 }  // namespace
 
 Simulation::Impl::Impl(plait::comm::Endpoint& messages,
@@ -66,14 +72,14 @@ Simulation::Impl::Impl(plait::comm::Endpoint& messages,
       scheduler_{scheduler},
       store_{store},
       fields_{fields},
-      step_fields_{store},
+      step_fields_{options.step_fields ? *options.step_fields : StepFields{store}},
       options_{options},
       line_{options_.begin, options_.end},
       density_search_{density_search(fields, scheme_)},
       force_search_{force_search(fields, scheme_)},
       all_{messages},
       decomposition_{messages, options_.space, plait::particles::cubic_grid(messages.rank_count())},
-      domain_{plait::particles::cubic_grid(messages.rank_count()), messages.self()},
+      domain_{resumed_domain(messages, options_.resumed)},
       exchange_{messages, options_.space, store},
       ghosts_{store.make_like()},
       table_{store, ghosts_, options_.space.period()},
@@ -99,6 +105,13 @@ Simulation::Impl::Impl(plait::comm::Endpoint& messages,
                                                   .leaf_bodies_max = tree_leaf_particles,
                                                   .velocity = fields.velocity_now});
   }
+  if (is_starting_) {
+    begin_steps_of_all();
+  }
+}
+
+/// All particles are active at the begin of the time line.
+void Simulation::Impl::begin_steps_of_all() {
   std::ranges::fill(store_[step_fields_.bin], task::longest_bin.value());
   std::ranges::fill(store_[step_fields_.bin_seen], task::longest_bin.value());
   std::ranges::fill(store_[step_fields_.begin], Ticks{0});
@@ -110,6 +123,9 @@ Simulation::Impl::Impl(plait::comm::Endpoint& messages,
 
 /// Initial smoothing lengths are guesses: rebuilds neighbour lists until all have converged.
 void Simulation::Impl::start() {
+  if (!is_starting_) {
+    return;  // the first step builds cells
+  }
   bool again = true;
   for (std::uint32_t tries = 0; again && tries < first_tries_max; ++tries) {
     make_cells();
@@ -248,13 +264,22 @@ bool Simulation::Impl::must_make_cells(Ticks next) const {
 
 void Simulation::Impl::synchronise() {
   drift_all();
-  if (gravity_ != nullptr) {
+  if (gravity_ != nullptr && steps_ != nullptr) {
     // Their gravity remains: it belongs to the steps that they have begun.
     const std::span<Vector> gravity = store_[fields_.gravity];
     gravity_before_.assign(gravity.begin(), gravity.end());
     find_gravity();
     std::ranges::copy(gravity_before_, store_[fields_.gravity].begin());
   }
+}
+
+StepState Simulation::Impl::save() {
+  synchronise();
+  wants_cells_ = true;
+  const plait::particles::Box mine = domain_.box();
+  std::vector<plait::particles::Box> boxes(messages_.rank_count());
+  plait::comm::all_gather(all_, std::span<const plait::particles::Box>{&mine, 1}, std::span{boxes}).wait();
+  return {line_.begin(), line_.end(), now_, options_.steps, plait::particles::all_cuts(domain_.grid(), boxes)};
 }
 
 StepReport Simulation::Impl::step() {
@@ -330,6 +355,9 @@ bool Simulation::is_over() const noexcept {
 }
 void Simulation::synchronise() {
   guarded([this] { impl_->synchronise(); });
+}
+StepState Simulation::save() {
+  return guarded([this] { return impl_->save(); });
 }
 
 }  // namespace sph

@@ -4,19 +4,16 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "plait/particles.hpp"
 #include "plait/plait.hpp"
 
 #include "sph/gas.hpp"
 #include "sph/scheme.hpp"
+#include "sph/step_fields.hpp"
 
 namespace sph {
-
-enum class Steps : std::uint8_t {
-  individual,  ///< Each particle has its own.
-  equal,       ///< All particles take the shortest step that any needs.
-};
 
 struct SimulationOptions {
   Scheme scheme;  ///< With gravity if it has a constant; the space must then be open.
@@ -27,6 +24,10 @@ struct SimulationOptions {
   double end = 1;    ///< Time of the last step's end.
   double step_max = std::numeric_limits<double>::infinity();
   double step_min = 0;  ///< A particle that needs a shorter step ends the run. At least 2^-55 of the run.
+  std::optional<StepFields> step_fields = {};  ///< Absent: it adds them to the store.
+  /// A run goes on from here: each rank has the particles of that rank with all their fields, in their order. `begin`
+  /// and `end` are those of its time line.
+  std::optional<StepState> resumed = {};
 };
 
 struct StepReport {
@@ -45,7 +46,8 @@ struct StepReport {
 /// own is woken. All ranks call the same functions in the same order. Threads: one at a time.
 class Simulation {
  public:
-  /// Computes the first forces. `store` holds any part of all particles, which are sent to their owners. Borrows all
+  /// Computes the first forces, unless a run goes on. `store` holds any part of all particles, which are sent to their
+  /// owners. Borrows all
   /// but the options. Throws, like the functions below: as `plait::task::Scheduler::run`; errors of `particle_work.hpp`
   /// name the particle.
   Simulation(plait::comm::Endpoint& messages,
@@ -62,6 +64,10 @@ class Simulation {
   [[nodiscard]] bool is_over() const noexcept;
   /// Predicts all particles to the present time and computes potentials. All ranks call it.
   void synchronise();
+  /// Predicts all particles to the present time, and lets the next step build cells. A run that goes on from the result
+  /// and all fields of the particles makes bitwise the same steps on the same number of ranks, at most two, as far as
+  /// the scheme is the same; without gravity, on any number of ranks. All ranks call it.
+  [[nodiscard]] StepState save();
 
  private:
   class Impl;

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "support/choice.hpp"
 
@@ -80,11 +83,12 @@ Scheme scheme_from(const hdf5::Attributes& hydro, const hdf5::Attributes& gravit
 /// Reads the file with the names of snapshots, or of initial conditions.
 hdf5::SnapshotInfo read_either(const std::filesystem::path& file,
                                Particles& store,
-                               const GasFields& fields,
+                               const StateFields& fields,
                                std::uint32_t rank,
                                std::uint32_t ranks) {
-  Result<hdf5::SnapshotInfo> as_snapshot =
-      hdf5::read_snapshot(file, layout_of(fields, Naming::snapshot), store, rank, ranks);
+  hdf5::SnapshotLayout layout = layout_of(fields.gas, Naming::snapshot);
+  add_state(fields, layout);
+  Result<hdf5::SnapshotInfo> as_snapshot = hdf5::read_snapshot(file, layout, store, rank, ranks);
   if (as_snapshot) {
     return std::move(as_snapshot).value();
   }
@@ -92,7 +96,35 @@ hdf5::SnapshotInfo read_either(const std::filesystem::path& file,
   if (trouble.find("InternalEnergies") == std::string::npos && trouble.find("SmoothingLengths") == std::string::npos) {
     throw Error{as_snapshot.error()};
   }
-  return hdf5::read_snapshot(file, layout_of(fields, Naming::initial_condition), store, rank, ranks).value();
+  return hdf5::read_snapshot(file, layout_of(fields.gas, Naming::initial_condition), store, rank, ranks).value();
+}
+
+/// The order of particles when the file was written.
+void restore_places(const StateFields& fields) {
+  Particles& store = fields.gas.store;
+  std::vector<Particles::Index> from(store.size(), Particles::size_max);
+  for (Particles::Index i = 0; i < store.size(); ++i) {
+    const std::uint32_t place = store[fields.place][i];
+    if (place >= store.size() || from[place] != Particles::size_max) {
+      throw Error{ErrorCode::bad_input, "data set Places of the file has equal or too large numbers: remove it"};
+    }
+    from[place] = i;
+  }
+  store.reorder(from);
+}
+
+/// The steps of the run that goes on; none if the file has not all of it, or another number of ranks wrote it.
+std::optional<StepState> steps_from(const hdf5::SnapshotInfo& info, const hdf5::Attributes& run, std::uint32_t ranks) {
+  if (!run.contains("Ticks of steps") || !info.is_of_ranks(ranks)) {
+    return {};
+  }
+  StepState steps;
+  run.get("Begin of steps", steps.begin);
+  run.get("End of steps", steps.end);
+  run.get("Ticks of steps", steps.now);
+  run.get("Kind of steps", steps.kind);
+  run.get("Domain cuts", steps.cuts);
+  return steps;
 }
 
 }  // namespace
@@ -169,13 +201,72 @@ hdf5::SnapshotHeader header_of(const Problem& problem, const RunState& state) {
                               begin.kept.momentum.x,
                               begin.kept.momentum.y,
                               begin.kept.momentum.z});
+  if (state.steps) {
+    run.set("Begin of steps", state.steps->begin);
+    run.set("End of steps", state.steps->end);
+    run.set("Ticks of steps", state.steps->now);
+    run.set("Kind of steps", state.steps->kind);
+    run.set("Domain cuts", state.steps->cuts);
+  }
   header.groups[state_group] = run;
   return header;
 }
 
+void add_state(const StateFields& fields, hdf5::SnapshotLayout& layout) {
+  using namespace hdf5;  // NOLINT(google-build-using-namespace): the names of dimensions
+  constexpr Dimension rate{.time = -1};
+  const auto add = [&](const char* name, auto field, Dimension dimension, const char* what) {
+    layout.datasets.push_back(
+        Dataset{name, field, {.dimension = dimension, .description = what, .absent = Absent::zero, .valid = Valid::any}});
+  };
+  const GasFields& gas = fields.gas;
+  add("VelocitiesAtKick", gas.velocity, velocity_dimension, "Velocities at the last kick");
+  add("Accelerations", gas.acceleration, acceleration_dimension, "Accelerations by pressure and viscosity");
+  add("GravityAccelerations", gas.gravity, acceleration_dimension, "Accelerations by gravity");
+  add("InternalEnergiesAtKick", gas.energy, specific_energy_dimension, "Thermal energy per mass at the last kick");
+  add("InternalEnergyRates", gas.energy_rate, {.length = 2, .time = -3}, "Their rates of change");
+  add("SmoothingLengthRates", gas.smoothing_rate, velocity_dimension, "Rates of change of smoothing lengths");
+  add("DensityRates", gas.density_rate, {.mass = 1, .length = -3, .time = -1}, "Rates of change of densities");
+  add("SmoothingCorrections", gas.grad_h, no_dimension, "1 / (1 + h / (3 rho) drho/dh)");
+  add("SwitchedViscosities", gas.viscosity, no_dimension, "Strength of viscosity with Balsara's switch");
+  add("StrainsAlongAxes", gas.strain_along, rate, "Gradient of the flow: xx, yy, zz");
+  add("StrainsAcrossAxes", gas.strain_across, rate, "Symmetric part of the gradient of the flow: yz, xz, xy");
+  add("VelocityDivergences", gas.divergence, rate, "Of the flow, when last computed");
+  add("EnergyLaplacians", gas.laplacian, {.time = -2}, "Laplacians of the thermal energy per mass");
+  add("SignalSpeeds", gas.signal_speed, velocity_dimension, "The largest of all neighbours");
+  add("DivergenceAges", gas.age, time_dimension, "Times since the divergence was computed");
+  add("Costs", Particles::cost, no_dimension, "Updates of late, for domain decomposition");
+  add("TimeBins", fields.steps.bin, no_dimension, "Of time steps");
+  add("TimeBinsSeen", fields.steps.bin_seen, no_dimension, "Of time steps, as neighbours know them");
+  add("StepBegins", fields.steps.begin, no_dimension, "Of time steps, in ticks");
+  add("Places", fields.place, no_dimension, "Numbers on each rank, in the order of its memory");
+  // Positions, ids and kinds have data sets of their own.
+  plait::expect(layout.datasets.size() + 3 == gas.store.field_count(), "each field of the store is in files");
+}
+
+void forget_state(const StateFields& fields) {
+  hdf5::SnapshotLayout state = layout_of(fields.gas, Naming::snapshot);
+  const std::size_t results = state.datasets.size();
+  add_state(fields, state);
+  Particles& store = fields.gas.store;
+  for (const hdf5::Dataset& dataset : std::span{state.datasets}.subspan(results)) {
+    std::ranges::fill(store.bytes_of(dataset.field), std::byte{0});
+  }
+  const Gas gas{store, fields.gas};
+  for (std::size_t i = 0; i < gas.count; ++i) {
+    gas.velocity[i] = gas.velocity_now[i];
+    gas.energy[i] = gas.energy_now[i];
+  }
+}
+
+void number_places(const StateFields& fields) {
+  const std::span<std::uint32_t> places = fields.gas.store[fields.place];
+  std::iota(places.begin(), places.end(), 0U);
+}
+
 Loaded load(const std::filesystem::path& file,
             Particles& store,
-            const GasFields& fields,
+            const StateFields& fields,
             std::uint32_t rank,
             std::uint32_t ranks) {
   const hdf5::SnapshotInfo info = read_either(file, store, fields, rank, ranks);
@@ -200,16 +291,17 @@ Loaded load(const std::filesystem::path& file,
       t.kept.mass = begin[0], t.kept.kinetic = begin[1], t.thermal = begin[2], t.kept.potential = begin[3];
       t.kept.momentum = {begin[4], begin[5], begin[6]};
     }
+    loaded.state.steps = steps_from(info, run, ranks);
   }
   problem.space.root = {{}, header.box};
   if (problem.name.empty()) {
     problem.space.periodic.fill(header.is_periodic);
   }
   loaded.state.time = header.time;
-  const Gas gas{store, fields};
-  for (std::size_t i = 0; i < gas.count; ++i) {
-    gas.velocity[i] = gas.velocity_now[i];
-    gas.energy[i] = gas.energy_now[i];
+  if (loaded.state.steps) {
+    restore_places(fields);
+  } else {
+    forget_state(fields);
   }
   return loaded;
 }

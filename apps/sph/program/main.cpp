@@ -57,6 +57,9 @@ CLI::App* add_run(CLI::App& app, RunSettings& settings) {
   run->add_flag("--force,--overwrite", settings.overwrites, "Replace the snapshots of another run");
   run->add_option("--snapshots", settings.snapshots, "Number of snapshots after the first, evenly in time")
       ->capture_default_str();
+  run->add_flag("--small-snapshots",
+                settings.has_small_snapshots,
+                "Leave out what only a bitwise equal continuation needs: a third of the size");
   run->add_option(
          "--time-steps",
          settings.time_steps,

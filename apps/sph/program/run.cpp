@@ -93,6 +93,10 @@ class Run {
  private:
   void start();
   void prepare_steps();
+  /// Whether the run has the steps of the file: these are parts of the time from begin to end, and have its physics.
+  [[nodiscard]] bool goes_on(const StepState& steps) const;
+  /// The time from which parts of the run are counted.
+  [[nodiscard]] double begin_of_steps() const { return state_.steps ? state_.steps->begin : state_.time; }
   void write();
   void open_log();
   [[nodiscard]] Totals totals();
@@ -107,6 +111,8 @@ class Run {
   const bool is_first_;
   Particles store_;
   GasFields fields_{store_};
+  StepFields step_fields_{store_};
+  StateFields state_fields_{fields_, step_fields_};
   Problem problem_;
   RunState state_;
   double until_ = 0;
@@ -134,12 +140,16 @@ void Run::start() {
       state_.options = settings_.options;
       add_particles(problem_, store_, fields_, rank, ranks);
     } else {
-      Loaded loaded = load(settings_.input, store_, fields_, rank, ranks);
+      Loaded loaded = load(settings_.input, store_, state_fields_, rank, ranks);
       problem_ = std::move(loaded.problem);
       state_ = loaded.state;
     }
     problem_.scheme = merge(problem_.scheme, settings_);
     until_ = settings_.until.value_or(problem_.time_end);
+    if (state_.steps && !goes_on(*state_.steps)) {
+      state_.steps.reset();
+      forget_state(state_fields_);
+    }
     if (!(until_ > state_.time)) {
       throw Error{ErrorCode::bad_argument,
                   until_ == no_end
@@ -157,6 +167,14 @@ void Run::start() {
   plait::all_reduce(group_, std::span{&total_, 1}).wait();
 }
 
+bool Run::goes_on(const StepState& steps) const {
+  const RunSettings& s = settings_;
+  const bool has_changes = s.scheme || s.kernel || s.eta || s.gamma || s.courant || s.viscosity || s.smoothing_max ||
+                           s.energy_min || s.gravity || s.softening || s.theta;
+  return !has_changes && steps.end == until_ &&
+         s.time_steps == (steps.kind == Steps::equal ? "equal" : "individual");
+}
+
 void Run::prepare_steps() {
   if (settings_.time_steps == "plain") {
     app::agree(runtime_, [&] {
@@ -171,13 +189,16 @@ void Run::prepare_steps() {
     };
     return;
   }
+  const double begin = begin_of_steps();
   const SimulationOptions options{.scheme = problem_.scheme,
                                   .space = problem_.space,
                                   .steps = settings_.time_steps == "equal" ? Steps::equal : Steps::individual,
-                                  .begin = state_.time,
+                                  .begin = begin,
                                   .end = until_,
                                   .step_max = problem_.scheme.gravity.step_max,
-                                  .step_min = settings_.step_min * (until_ - state_.time)};
+                                  .step_min = settings_.step_min * (until_ - begin),
+                                  .step_fields = step_fields_,
+                                  .resumed = state_.steps};
   simulation_ = std::make_unique<Simulation>(runtime_.messages(), runtime_.scheduler(), store_, fields_, options);
   advance_ = [this](double) { return simulation_->step(); };
 }
@@ -189,15 +210,21 @@ Totals Run::totals() {
 }
 
 void Run::write() {
-  if (simulation_) {
+  hdf5::SnapshotLayout layout = layout_of(fields_, Naming::snapshot);
+  RunState state = state_;
+  state.steps.reset();
+  if (simulation_ && settings_.has_small_snapshots) {
     simulation_->synchronise();
+  } else if (simulation_) {
+    state.steps = simulation_->save();
+    number_places(state_fields_);
+    add_state(state_fields_, layout);
   }
   plait::barrier(runtime_.messages());  // HDF5 talks over MPI itself: the network must be quiet
   const std::filesystem::path file = output_ / fmt::format("sph-{:04}.hdf5", snapshots_++);
-  const hdf5::SnapshotHeader header = header_of(problem_, state_);
-  app::agree(runtime_, [&] {
-    (void)hdf5::write_snapshot(file, header, layout_of(fields_, Naming::snapshot), store_, MPI_COMM_WORLD).value();
-  });
+  const hdf5::SnapshotHeader header = header_of(problem_, state);
+  app::agree(runtime_,
+             [&] { (void)hdf5::write_snapshot(file, header, layout, store_, MPI_COMM_WORLD).value(); });
 }
 
 void Run::open_log() {
@@ -305,12 +332,16 @@ void Run::operator()() {
   write();
   log_totals();
   app::ProgressBar bar{1000, is_first_, "thousandths"};
-  const double begin = state_.time;
-  double logged = 0;
+  const double begin = begin_of_steps();
+  const auto lines = [&] { return std::floor(totals_lines * (state_.time - begin) / (until_ - begin)); };
+  double logged = lines();
   std::uint64_t steps_left = settings_.steps.value_or(std::numeric_limits<std::uint64_t>::max());
   const std::uint32_t parts = std::max(settings_.snapshots, 1U);
   for (std::uint32_t part = 1; part <= parts && steps_left > 0; ++part) {
     const double goal = part == parts ? until_ : begin + (until_ - begin) * part / parts;
+    if (goal <= state_.time) {
+      continue;  // before this run
+    }
     while (state_.time < goal && steps_left > 0) {
       const Clock::time_point before = Clock::now();
       const StepReport step = advance_(goal);
@@ -335,8 +366,8 @@ void Run::operator()() {
       }
       const double done = (state_.time - begin) / (until_ - begin);
       bar.update(static_cast<std::uint64_t>(1000 * done));
-      if (done >= (logged + 1) / totals_lines) {
-        logged = std::floor(done * totals_lines);
+      if (lines() > logged) {
+        logged = lines();
         log_totals();
       }
     }

@@ -31,6 +31,7 @@ struct RunSettings {
   std::uint32_t snapshots = 1;  ///< After the first, evenly in time.
   std::string time_steps = "individual";
   double step_min = 1e-9;  ///< As a fraction of the run.
+  bool has_small_snapshots = false;
 
   std::optional<std::string> scheme;
   std::optional<std::string> kernel;

@@ -108,7 +108,7 @@ class PeriodicGravity final : public Interaction {
         tree_{make_long_range(tree_of(options, split_))},
         influence_{mesh_, split_.scale()},
         group_{messages},
-        plan_{messages, scheduler, mesh_.lengths},
+        plan_{messages, scheduler, mesh_.lengths, {.effort = options.effort}},
         charges_(static_cast<std::size_t>(plan_.physical().size())),
         spectrum_(static_cast<std::size_t>(plan_.spectral().size())),
         potentials_(charges_.size()),

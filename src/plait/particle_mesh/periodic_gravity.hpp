@@ -6,6 +6,7 @@
 
 #include "plait/comm/endpoint.hpp"
 #include "plait/fft/layout.hpp"
+#include "plait/fft/plan.hpp"
 #include "plait/particles/interaction.hpp"
 #include "plait/particles/store/box.hpp"
 #include "plait/particles/trees/long_range.hpp"
@@ -36,6 +37,8 @@ struct PeriodicGravityOptions {
   double split = 1.25;
   /// The cut-off of the short-range part in lengths of the split; at most 6.
   double cutoff = 6;
+  /// FFTW's search for fast transforms. `estimate` needs no measurements: equal runs then have equal roundings.
+  fft::Effort effort = fft::Effort::measure;
 };
 
 /// Creates the interaction, for `System::add`. Collective: all ranks create it at the same place in their programs.

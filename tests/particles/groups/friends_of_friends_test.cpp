@@ -159,8 +159,8 @@ TEST(FriendsOfFriends, SumsAreAboutTheCentreAcrossAPeriodicEdge) {
   EXPECT_NEAR(group.centre.z, 0.99 + 0.02 / 4, 1e-12);
   EXPECT_NEAR(group.velocity.x, 0.75, 1e-12);
   EXPECT_NEAR(group.velocity.y, 0.5, 1e-12);
-  EXPECT_NEAR(group.radius, std::sqrt(3 * 1 / 16.0 * (0.0009 + 0.0004)), 1e-12);
-  EXPECT_NEAR(group.dispersion, std::sqrt(3 * 1 / 16.0 * (1 + 4)), 1e-12);
+  EXPECT_NEAR(group.radius(), std::sqrt(3 * 1 / 16.0 * (0.0009 + 0.0004)), 1e-12);
+  EXPECT_NEAR(group.speed(), std::sqrt(3 * 1 / 16.0 * (1 + 4)), 1e-12);
   EXPECT_EQ(found.of_body[2], FriendGroups::none);
 }
 

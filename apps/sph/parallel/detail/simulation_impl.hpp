@@ -23,16 +23,6 @@ using plait::particles::BlockMaker;
 using plait::particles::CellStage;
 using plait::particles::CellWork;
 
-/// The fields of individual time steps.
-struct StepFields {
-  Particles& store;
-
-  Field<std::uint8_t> bin = store.add_field<std::uint8_t>("time bin");  ///< Of its step.
-  /// The bin that neighbours read: changes only between stages that read it.
-  Field<std::uint8_t> bin_seen = store.add_field<std::uint8_t>("time bin seen");
-  Field<Ticks> begin = store.add_field<Ticks>("begin of step");  ///< Of its step.
-};
-
 /// A worker's memory for its blocks, reused.
 struct SphWorker {
   SphWorker(const plait::particles::ShortRangeOptions& density, const plait::particles::ShortRangeOptions& force)
@@ -66,6 +56,7 @@ class Simulation::Impl {
 
   StepReport step();
   void synchronise();
+  StepState save();
   /// Computes cells, densities and first forces.
   void start();
   [[nodiscard]] plait::comm::Endpoint& messages() noexcept { return messages_; }
@@ -83,6 +74,7 @@ class Simulation::Impl {
   void divide();
   void distribute();
   void find_gravity();
+  void begin_steps_of_all();
   void take_equal_steps();
   void drift_all();
   [[nodiscard]] std::vector<CellStage> stages();
@@ -132,10 +124,10 @@ class Simulation::Impl {
   std::unique_ptr<plait::particles::CellSteps> steps_;
   std::vector<std::unique_ptr<SphWorker>> workers_;
   double shortest_step_ = 0;
-  Ticks now_ = 0;
+  Ticks now_ = options_.resumed ? options_.resumed->now : 0;
   Ticks next_ = 0;
-  bool is_starting_ = true;               ///< No step has begun.
-  bool wants_cells_ = false;              ///< Agreed by all ranks: new cells before the next step.
+  bool is_starting_ = !options_.resumed;  ///< No step has begun.
+  bool wants_cells_ = !is_starting_;      ///< Agreed by all ranks: new cells before the next step.
   std::atomic<bool> is_cramped_ = false;  ///< A smoothing length needs to exceed what the neighbour list allows.
 };
 

@@ -12,6 +12,7 @@
 #include "plait/base/error.hpp"
 #include "plait/comm/collectives/reduce.hpp"
 #include "plait/particles/groups/detail/components.hpp"
+#include "plait/particles/groups/detail/moment_sums.hpp"
 #include "plait/particles/groups/detail/rows_for_ranks.hpp"
 #include "plait/particles/neighbours/neighbour_lists.hpp"
 #include "plait/particles/steps/system.hpp"
@@ -22,6 +23,8 @@ namespace {
 
 using detail::Components;
 using detail::exchange_rows;
+using detail::MomentSums;
+using detail::SumsByLabel;
 using Index = Particles::Index;
 
 template <class T>
@@ -48,44 +51,6 @@ struct Copies {
         store[place][at] = static_cast<std::uint32_t>(i);
       }
     }
-  }
-};
-
-/// The sums over a group's particles on one rank, about one of them.
-struct Share {
-  std::uint64_t id = 0;
-  std::uint64_t members = 0;
-  double mass = 0;
-  Vector reference;
-  Vector first;       ///< Of mass times distance from the reference.
-  double second = 0;  ///< Of mass times its square.
-  Vector momentum;
-  double kinetic = 0;  ///< Of mass times velocity squared.
-
-  void add(const Space& space, const Share& other) {
-    if (members == 0) {
-      *this = other;
-      return;
-    }
-    const Vector shift = space.nearest(other.reference - reference);
-    members += other.members;
-    mass += other.mass;
-    second += other.second + 2 * dot(shift, other.first) + other.mass * dot(shift, shift);
-    first += other.first + other.mass * shift;
-    momentum += other.momentum;
-    kinetic += other.kinetic;
-  }
-
-  [[nodiscard]] FriendGroup group(const Space& space) const {
-    const Vector offset = (1 / mass) * first;
-    const Vector velocity = (1 / mass) * momentum;
-    return {.id = id,
-            .members = members,
-            .mass = mass,
-            .centre = space.wrap(reference + offset),
-            .velocity = velocity,
-            .radius = std::sqrt(std::max(0.0, second / mass - dot(offset, offset))),
-            .dispersion = std::sqrt(std::max(0.0, kinetic / mass - dot(velocity, velocity)))};
   }
 };
 
@@ -154,11 +119,6 @@ class Labelling {
   std::unordered_map<std::uint64_t, std::uint32_t> border_places_;
 };
 
-/// The rank that sums the shares of a group.
-std::size_t collector_of(std::uint64_t id, std::size_t ranks) {
-  return static_cast<std::size_t>((id * 0x9E3779B97F4A7C15ULL >> 32U) % ranks);
-}
-
 void check(const FriendsOptions& options) {
   const Vector edges = options.space.root.high - options.space.root.low;
   const auto fits = [&](int axis, double edge) {
@@ -181,63 +141,39 @@ class Collection {
       : group_{group}, copies_{copies}, options_{options} {}
 
   FriendGroups collect(Labelling& labels, std::size_t originals) {
-    ByRank<Share> to(group_.size());
-    std::unordered_map<std::uint64_t, Share> shares;
+    SumsByLabel sums;
     for (std::size_t i = 0; i < copies_.store.size(); ++i) {
-      shares[labels.label(i)].add(options_.space, share_of(i, labels.label(i)));
+      const std::uint64_t label = labels.label(i);
+      sums[label].add(options_.space,
+                      detail::sums_of(label,
+                                      copies_.store[copies_.mass][i],
+                                      copies_.store.positions()[i],
+                                      copies_.store[copies_.velocity][i]));
     }
-    for (const auto& [id, share] : shares) {
-      to[collector_of(id, to.size())].push_back(share);
-    }
-    for (std::vector<Share>& rows : to) {  // not in the order of a hash table
-      std::ranges::sort(rows, {}, &Share::id);
-    }
-    const ByRank<Share> from = exchange_rows(group_, to);
+    const ByRank<MomentSums> to = detail::rows_for_collectors(sums, group_.size());
+    const ByRank<MomentSums> from = exchange_rows(group_, to);
+    const SumsByLabel whole = detail::collected(from, options_.space);
     FriendGroups result;
-    const ByRank<std::uint8_t> are_large = exchange_rows(group_, add_groups(from, result));
+    result.groups = detail::moments_of(whole, options_.space, options_.members_min);
+    const ByRank<std::uint8_t> are_large = exchange_rows(group_, which_are_large(from, whole));
     for (std::size_t rank = 0; rank < to.size(); ++rank) {
       for (std::size_t i = 0; i < to[rank].size(); ++i) {
         if (are_large[rank][i] == 0) {
-          shares.erase(to[rank][i].id);
+          sums.erase(to[rank][i].id);
         }
       }
     }
-    send_back(labels, shares, originals, result);
+    send_back(labels, sums, originals, result);
     return result;
   }
 
  private:
-  [[nodiscard]] Share share_of(std::size_t i, std::uint64_t label) const {
-    const double mass = copies_.store[copies_.mass][i];
-    const Vector& velocity = copies_.store[copies_.velocity][i];
-    return {.id = label,
-            .members = 1,
-            .mass = mass,
-            .reference = copies_.store.positions()[i],
-            .momentum = mass * velocity,
-            .kinetic = mass * dot(velocity, velocity)};
-  }
-
-  /// Adds the groups that are large enough; returns for each share whether its group is.
-  [[nodiscard]] ByRank<std::uint8_t> add_groups(const ByRank<Share>& from, FriendGroups& result) const {
-    std::unordered_map<std::uint64_t, Share> sums;
-    for (const std::vector<Share>& shares : from) {
-      for (const Share& share : shares) {
-        sums[share.id].add(options_.space, share);
-      }
-    }
-    for (const auto& [id, sum] : sums) {
-      if (sum.members >= options_.members_min) {
-        result.groups.push_back(sum.group(options_.space));
-      }
-    }
-    std::ranges::sort(result.groups, [](const FriendGroup& one, const FriendGroup& other) {
-      return std::pair{-one.mass, one.id} < std::pair{-other.mass, other.id};
-    });
-    ByRank<std::uint8_t> are_large(from.size());
-    for (std::size_t rank = 0; rank < from.size(); ++rank) {
-      for (const Share& share : from[rank]) {
-        are_large[rank].push_back(sums[share.id].members >= options_.members_min ? 1 : 0);
+  /// For each row whether its group is large enough.
+  [[nodiscard]] ByRank<std::uint8_t> which_are_large(const ByRank<MomentSums>& rows, const SumsByLabel& whole) const {
+    ByRank<std::uint8_t> are_large(rows.size());
+    for (std::size_t rank = 0; rank < rows.size(); ++rank) {
+      for (const MomentSums& row : rows[rank]) {
+        are_large[rank].push_back(whole.at(row.id).members >= options_.members_min ? 1 : 0);
       }
     }
     return are_large;
@@ -245,7 +181,7 @@ class Collection {
 
   /// Labels of copies go to the ranks and places of their originals.
   void send_back(Labelling& labels,
-                 const std::unordered_map<std::uint64_t, Share>& large,
+                 const SumsByLabel& large,
                  std::size_t originals,
                  FriendGroups& result) const {
     struct Labelled {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <vector>
 
 #include "plait/comm/endpoint.hpp"
+#include "plait/particles/groups/moments.hpp"
 #include "plait/particles/store/kinds.hpp"
 #include "plait/particles/store/particles.hpp"
 #include "plait/particles/store/space.hpp"
@@ -24,20 +24,13 @@ struct FriendsOptions {
   Kinds kinds;                     ///< Others are in no group.
 };
 
-/// The sums over a group. In periodic spaces it is smaller than half of the space along each axis.
-struct FriendGroup {
-  std::uint64_t id = 0;  ///< The smallest id of its particles.
-  std::uint64_t members = 0;
-  double mass = 0;
-  Vector centre;          ///< Of mass.
-  Vector velocity;        ///< Of the centre.
-  double radius = 0;      ///< The root mean square of distances to the centre, by mass.
-  double dispersion = 0;  ///< The root mean square of velocities relative to the centre's, by mass, of all three axes.
-};
+/// The moments of a group; its id is the smallest of its particles. In periodic spaces it is smaller than half of the
+/// space along each axis.
+using FriendGroup = LabelledMoments;
 
 /// The groups of all ranks.
 struct FriendGroups {
-  static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+  static constexpr std::uint64_t none = no_label;
 
   /// Each group is on one rank, which need not have particles of it; the heaviest of a rank first.
   std::vector<FriendGroup> groups;

@@ -34,7 +34,7 @@ struct Slab {
 /// The particles of `type` for rank `rank` of `ranks`: those that it wrote, if as many ranks wrote the file, else an
 /// equal share.
 Slab slab_of(const SnapshotInfo& info, std::uint32_t type, std::uint32_t rank, std::uint32_t ranks) {
-  if (info.rank_particles.size() == std::size_t{ranks} * types_max) {
+  if (info.is_of_ranks(ranks)) {
     Slab slab;
     for (std::uint32_t r = 0; r < rank; ++r) {
       slab.first += info.rank_particles[std::size_t{r} * types_max + type];

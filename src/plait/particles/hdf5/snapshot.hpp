@@ -49,6 +49,11 @@ struct SnapshotInfo {
   std::array<std::uint64_t, types_max> totals{};  ///< The particles of each type.
   std::vector<std::uint64_t> rank_particles;      ///< Of each type on each writing rank: rank * types_max + type.
 
+  /// Whether as many ranks wrote the file: then each reads its own particles.
+  [[nodiscard]] bool is_of_ranks(std::uint32_t ranks) const noexcept {
+    return rank_particles.size() == std::size_t{ranks} * types_max;
+  }
+
   /// A group of the header. Throws: `Error` with `bad_input` that names file and group, if there is none.
   [[nodiscard]] const Attributes& group(const std::string& name) const;
 };

@@ -43,7 +43,6 @@ struct System::State {
   std::vector<Hook> before_;
   std::vector<Hook> after_;
   std::vector<std::function<void()>> when_summed_;
-  std::uint64_t steps_ = 0;
   std::optional<StepRecord> record_;
   const Tree* tree_ = nullptr;  ///< Of the last interaction that has one.
 
@@ -58,10 +57,14 @@ struct System::State {
         next_domain_{domain_},
         decomposition_{messages, options.space, domain_.grid(), options.decomposition},
         exchange_{messages, space_, store},
+        is_distributed_{options.steps_before > 0},
         phases_(scheduler.worker_count()) {
     if (options_.steps_between_trees == 0) {
       throw Error{ErrorCode::bad_argument,
                   "steps_between_trees is 0: set it to 1 to build trees in every step, or to a larger number"};
+    }
+    if (const std::uint64_t between = options_.steps_between_decompositions; between > 0) {
+      next_cut_ = (steps_ + between - 1) / between * between;
     }
   }
 
@@ -310,7 +313,7 @@ struct System::State {
       phases[phase] -= phases_noted_[phase];
     }
     phases_noted_ = times_.phases;
-    record_->note({static_cast<std::uint32_t>(steps_), store_.size(), store_.size(), took}, phases);
+    record_->note({static_cast<std::uint32_t>(steps_ - options_.steps_before), store_.size(), store_.size(), took}, phases);
   }
 
   void gather_times() {
@@ -327,11 +330,12 @@ struct System::State {
   task::Scheduler& scheduler_;
   const SystemOptions options_;
   Space space_;  ///< At the present time.
+  std::uint64_t steps_ = options_.steps_before;
   Domain domain_;
   Domain next_domain_;  ///< The result of a decomposition, in use from the next step on.
   Decomposition decomposition_;
   ParticleExchange exchange_;
-  bool is_distributed_ = false;
+  bool is_distributed_;
   std::vector<std::unique_ptr<Interaction>> interactions_;
   std::vector<comm::ClaimedComms> interaction_comms_;  ///< One for each.
   std::vector<PhaseTimes> phases_;                     ///< By worker.

@@ -35,6 +35,10 @@ struct SystemOptions {
   DecompositionOptions decomposition;
   /// The domain boundaries of an earlier run on the same grid (`System::gather_cuts`). Empty: computed from particles.
   std::vector<double> cuts;
+  /// The steps of an earlier run that goes on. Each rank's store then has the particles of that rank after its last
+  /// step, in their order, with their costs, and `cuts` are of that time. Nothing is distributed at the start, and the
+  /// domain is decomposed at the same steps as in the unbroken run. 0: a run begins.
+  std::uint64_t steps_before = 0;
 };
 
 /// Processes the particles [first, last) of a store.
