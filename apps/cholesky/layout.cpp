@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -65,9 +67,17 @@ LocalTiles::LocalTiles(const Layout& layout, Part part, plait::Rank self) {
   each_tile_of(layout, part, self, [&](std::size_t row, std::size_t column) {
     const std::size_t rows = layout.rows(row);
     const std::size_t columns = layout.rows(column);
-    memory_.emplace_back(rows * columns);
-    tiles_.push_back({row, column, {memory_.back().data(), rows, columns}});
+    // Of zeros, which a vector would write.
+    memory_.emplace_back(static_cast<double*>(std::calloc(rows * columns, sizeof(double))));
+    if (memory_.back() == nullptr) {
+      throw std::bad_alloc{};
+    }
+    tiles_.push_back({row, column, {memory_.back().get(), rows, columns}});
   });
+}
+
+void LocalTiles::Free::operator()(double* memory) const noexcept {
+  std::free(memory);
 }
 
 std::uint64_t bytes_of(const Layout& layout, Part part, plait::Rank self) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -86,7 +87,8 @@ struct PlacedTile {
   Tile tile;
 };
 
-/// The tiles of `part` that one rank holds, and their memory, zero at first. Threads: any, on different tiles.
+/// The tiles of `part` that one rank holds, and their memory, zero at first. Pages that are never written take no
+/// memory of the machine. Threads: any, on different tiles.
 class LocalTiles {
  public:
   LocalTiles(const Layout& layout, Part part, plait::Rank self);
@@ -94,7 +96,11 @@ class LocalTiles {
   [[nodiscard]] const std::vector<PlacedTile>& tiles() const noexcept { return tiles_; }
 
  private:
-  std::vector<std::vector<double>> memory_;
+  struct Free {
+    void operator()(double* memory) const noexcept;
+  };
+
+  std::vector<std::unique_ptr<double[], Free>> memory_;
   std::vector<PlacedTile> tiles_;
 };
 

@@ -16,6 +16,7 @@ LAYERS = ["base", "trace", "net", "files", "comm", "task", "data", "runtime"]
 BESIDE = {
     "replay": ["base", "trace", "net"],
     "exports": ["base", "trace", "files"],
+    "simulate": ["base", "trace", "net", "replay"],
     "preload": [],
     "record": ["base", "trace", "preload"],
     "accelerate": [*LAYERS, "preload"],
@@ -52,7 +53,7 @@ MPI_SIGNATURES = re.compile(
 )
 MPI_ALLOWED = re.compile(
     r"src/plait/(accelerate|c|fortran|net/mpi|data/balance/zoltan|data/checkpoints/hdf5/mpi|files/hdf5/mpi|fft/mpi|particles/hdf5/mpi|preload|python|record|replay/backend/mpi"
-    r"|replay/calibrate|replay/program|runtime)/|src/plait/plait\.h$|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
+    r"|replay/calibrate|replay/program|runtime|simulate/preload)/|src/plait/plait\.h$|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
     r"|examples/|bench/|tests/(accelerate|bench/collectives|c|data/balance/zoltan|files/hdf5/mpi|fft/mpi|net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|sph|pic|dns|mpi|particles/hdf5/mpi)"
 )
 

@@ -55,7 +55,10 @@ class Run {
     start();
     print_beginning();
     plait::barrier(runtime_.messages());  // products run on all cores at once
-    const double product_rate = over_ranks(measure_product_rate(layout_->tile(), runtime_.worker_count()));
+    // Where no task computes, there is no matrix, and no machine to compare with.
+    const bool computes = runtime_.runs_bodies();
+    const double product_rate =
+        computes ? over_ranks(measure_product_rate(layout_->tile(), runtime_.worker_count())) : 0;
     // Any worker draws the bar; another one that finds it being drawn goes on.
     std::mutex drawing;
     app::ProgressBar bar{task_count(*layout_, factors_, runtime_.self()), is_first_, "tasks"};
@@ -70,16 +73,18 @@ class Run {
         {.factors = factors_,
          .fanout = settings_.has_multicast ? plait::Fanout::multicast : plait::Fanout::single_messages,
          .on_task = bar.is_shown() ? std::function<void(std::uint64_t)>{draw} : nullptr}};
-    app::agree(runtime_, [&] { source_->fill(*layout_, part(), factorization.tiles()); });
+    if (computes) {
+      app::agree(runtime_, [&] { source_->fill(*layout_, part(), factorization.tiles()); });
+    }
     std::optional<Residual> residual;
-    if (settings_.is_checked) {
+    if (settings_.is_checked && computes) {
       residual.emplace(*layout_, factors_, group_).see_matrix(factorization.tiles());
     }
     factor(factorization);
     bar.clear();
     print_end(factorization, product_rate);
     const int status = residual ? check(*residual, factorization) : 0;
-    if (!settings_.output.empty()) {
+    if (!settings_.output.empty() && computes) {
       write_factors(runtime_, *layout_, part(), factorization.tiles(), settings_.output);
     }
     return status;
@@ -106,6 +111,7 @@ class Run {
 
   void factor(Factorization& factorization) {
     plait::barrier(runtime_.messages());
+    runtime_.scheduler().reset_worker_times();
     const auto begin = std::chrono::steady_clock::now();
     factorization.run();
     seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -135,7 +141,7 @@ class Run {
   }
 
   void print_end(const Factorization& factorization, double product_rate) {
-    const double busy = over_ranks(std::chrono::duration<double>(factorization.work().busy()).count());
+    const double busy = over_ranks(busy_seconds());
     const double messages = over_ranks(static_cast<double>(factorization.statistics().messages_sent));
     const double copies = over_ranks(static_cast<double>(factorization.statistics().ranks_sent_to));
     const double bytes = over_ranks(static_cast<double>(factorization.statistics().bytes_sent));
@@ -144,13 +150,26 @@ class Run {
     }
     const double rate = flops_of(factors_, layout_->size()) / seconds_;
     fmt::print("time          {:.4g} s\n", seconds_);
-    fmt::print("speed         {:.4g} GFlop/s: {:.1f} % of the {:.4g} that products of such tiles reach on {} cores\n",
-               rate * 1e-9,
-               100 * rate / product_rate,
-               product_rate * 1e-9,
-               cores());
+    if (product_rate > 0) {
+      fmt::print("speed         {:.4g} GFlop/s: {:.1f} % of the {:.4g} that products of such tiles reach on {} cores\n",
+                 rate * 1e-9,
+                 100 * rate / product_rate,
+                 product_rate * 1e-9,
+                 cores());
+    } else {
+      fmt::print("speed         {:.4g} GFlop/s on {} cores\n", rate * 1e-9, cores());
+    }
     fmt::print("workers idle  {:.1f} % of the time\n", 100 * (1 - busy / (seconds_ * cores())));
     fmt::print("sent          {} tiles to {} readers, {}\n", messages, copies, describe_bytes(bytes));
+  }
+
+  /// Of this rank's workers since the last reset, which is before the factorisation.
+  [[nodiscard]] double busy_seconds() {
+    plait::nanoseconds busy{};
+    for (const plait::task::WorkerTimes& worker : runtime_.scheduler().worker_times()) {
+      busy += worker.busy;
+    }
+    return std::chrono::duration<double>(busy).count();
   }
 
   [[nodiscard]] double over_ranks(double mine) {

@@ -29,6 +29,7 @@ from plait.cli import (
     predict,
     record,
     replay,
+    simulate,
 )
 from plait.cli import map as map_command
 from plait.cli.options import (
@@ -534,6 +535,7 @@ map_command.add(app)
 predict.add(app)
 record.add(app)
 replay.add(app)
+simulate.add(app)
 
 
 def _with_only(words: list[str]) -> typer.Typer:

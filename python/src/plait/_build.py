@@ -112,6 +112,8 @@ ACCELERATOR = Product(
     ("plait_accelerate", "plait_accelerate_engine"),
     "some minutes",
 )
+#: What `plait simulate` preloads.
+SIMULATION = Product("simulate", ("lib/libplait-simulate.so",), ("plait_preloaded_simulate",), "a minute")
 #: What `import plait` loads for `plait.Runtime`; made for this Python.
 EXTENSION = Product(
     "python",

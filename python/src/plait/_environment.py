@@ -16,7 +16,7 @@ class Readers(StrEnum):
 
     programs = "programs that use plait"
     command = "the plait command"
-    preloaded = "programs under plait record or plait accelerate"
+    preloaded = "programs under plait record, plait accelerate or plait simulate"
     lab = "programs in a lab"
     development = "tests and tools of plait"
 
@@ -267,6 +267,15 @@ VARIABLES = (
         "no",
         "1",
         "plait accelerate --quiet",
+    ),
+    Variable(
+        "PLAIT_SIMULATION",
+        Readers.preloaded,
+        "settings of a simulation, whose ranks are fibers of one process",
+        "a file that plait simulate writes",
+        "the program runs as it is",
+        "/tmp/settings.json",
+        "plait simulate",
     ),
     Variable(
         "PLAIT_HEADERS",

@@ -69,6 +69,8 @@ class Endpoint {
   [[nodiscard]] Rank self() const noexcept { return self_; }
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return driver_.rank_count(); }
   [[nodiscard]] const char* driver_name() const noexcept { return driver_.name(); }
+  /// What carries the threads of this rank; null: the system.
+  [[nodiscard]] Executor* executor() const noexcept { return driver_.executor(); }
 
   /// Sends `data`, which must stay unchanged until the request is complete. Does not wait.
   ///

@@ -9,6 +9,7 @@
 
 #include "plait/base/backoff.hpp"
 #include "plait/base/error.hpp"
+#include "plait/base/executor.hpp"
 #include "plait/base/topology.hpp"
 #include "plait/comm/detail/background_times.hpp"
 #include "plait/comm/detail/core.hpp"
@@ -66,6 +67,13 @@ Progression::Progression(Endpoint& endpoint, const ProgressionOptions& options)
       run();
     });
   };
+  if (Executor* const executor = endpoint_.executor()) {
+    if (options_.mode != ProgressionMode::none) {
+      is_carried_ = true;
+      executor->start([this, executor] { run_carried(*executor); });
+    }
+    return;
+  }
   switch (options_.mode) {
     case ProgressionMode::none:
       break;
@@ -89,6 +97,10 @@ Progression::~Progression() {
   ring();
   wake();
   threads_.clear();
+  while (is_carried_) {
+    endpoint_.executor()->notify();
+    endpoint_.executor()->wait();
+  }
   (void)arm(nullptr);
   endpoint_.core_->resting().set_helper(nullptr);
 }
@@ -241,6 +253,19 @@ void Progression::wake() noexcept {
   }
   rest_over_.notify_one();
   endpoint_.core_->resting().wake();
+}
+
+/// An event of the network ends the wait, so that no poll is without one.
+void Progression::run_carried(Executor& executor) {
+  while (!is_ending()) {
+    executor.wait();
+    if (!is_ending() && needs_polls()) {
+      executor.sleep(options_.period_min);
+      endpoint_.progress();
+    }
+  }
+  is_carried_ = false;
+  executor.notify();
 }
 
 /// Whether another thread is polling, as the number of polls grows from `seen` on, and goes on growing.

@@ -95,6 +95,8 @@ class Progression {
   /// False when something is in flight already.
   [[nodiscard]] bool arm(const std::function<void()>* doorbell);
   void run_timer();
+  /// The timer of a rank whose threads an executor carries.
+  void run_carried(Executor& executor);
   [[nodiscard]] bool do_others_poll(std::uint64_t seen) const;
   Moved poll_until_still();
   /// Sleeps for `period` or, while polls are of use, until `hurry`; for longer when they are not.
@@ -117,6 +119,7 @@ class Progression {
   std::condition_variable rest_over_;
   bool is_hurried_ = false;
   std::atomic<bool> is_resting_ = false;
+  bool is_carried_ = false;             ///< `run_carried` has not returned.
   std::vector<std::jthread> threads_;  // last: ended before what they use
 };
 

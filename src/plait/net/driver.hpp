@@ -15,6 +15,10 @@
 #include "plait/base/id.hpp"
 #include "plait/net/packet.hpp"
 
+namespace plait {
+class Executor;
+}
+
 namespace plait::net {
 
 class SharedCopies;
@@ -82,6 +86,8 @@ struct DriverTraits {
   std::size_t bulk_in_flight_max = std::numeric_limits<std::size_t>::max();
   /// The network's clock; null for the machine's. Borrowed.
   const Clock* clock = nullptr;
+  /// What carries the threads of this rank; null for the system. Borrowed.
+  Executor* executor = nullptr;
 };
 
 /// Moves packets and bulk data between ranks, without reading them.
@@ -116,6 +122,9 @@ class Driver {
   /// Data that several ranks read in shared memory; null when this driver has none. The driver owns it.
   [[nodiscard]] virtual SharedCopies* shared_copies() noexcept { return nullptr; }
   [[nodiscard]] const Clock& clock() const noexcept { return traits_.clock ? *traits_.clock : machine_clock_; }
+
+  /// What carries the threads of this rank; null: the system.
+  [[nodiscard]] Executor* executor() const noexcept { return traits_.executor; }
 
   /// Returns an empty packet of capacity `packet_bytes_max()` from a pool; allocates only when the pool is empty.
   [[nodiscard]] virtual Packet acquire() = 0;

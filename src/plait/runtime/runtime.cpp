@@ -17,6 +17,7 @@
 
 #ifdef PLAIT_WITH_MPI
 #include "plait/net/mpi/detail/call.hpp"
+#include "plait/net/sim/preloaded_simulation.hpp"
 #endif
 
 namespace plait {
@@ -132,7 +133,16 @@ Options allowed_by_mpi(Options options) {
   return options;
 }
 
+/// The driver of this rank in the simulation into which the program was started.
+std::unique_ptr<net::Driver> simulated_network(MPI_Comm communicator, const net::PreloadedSimulation& simulation) {
+  require(communicator == MPI_COMM_WORLD, "a simulated program has one runtime, over MPI_COMM_WORLD");
+  return std::unique_ptr<net::Driver>{simulation.driver()};
+}
+
 std::pair<std::unique_ptr<net::Driver>, Options> connect(MPI_Comm communicator, const Options& options) {
+  if (const net::PreloadedSimulation* const simulation = net::preloaded_simulation()) {
+    return {simulated_network(communicator, *simulation), options};
+  }
   Options chosen = allowed_by_mpi(with_strategy(communicator, options));
   std::unique_ptr<net::Driver> driver = make_network(communicator, chosen.network);
   return {std::move(driver), std::move(chosen)};
@@ -146,7 +156,7 @@ bool is_same_recording(const Options& options) {
 
 /// The preloaded recorder, if the runtimes of all ranks can join it; else null. Collective.
 const trace::PreloadedRecorder* find_recording(MPI_Comm communicator, const Options& options) {
-  if (!net::detail::is_mpi_usable()) {
+  if (net::preloaded_simulation() != nullptr || !net::detail::is_mpi_usable()) {
     return nullptr;  // make_network throws
   }
   const trace::OwnCalls own;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "plait/base/clock.hpp"
+#include "plait/base/executor.hpp"
 #include "plait/base/id.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/comm/progression.hpp"
@@ -52,6 +53,12 @@ class Runtime {
   [[nodiscard]] Rank self() const noexcept { return endpoint_.self(); }
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return endpoint_.rank_count(); }
   [[nodiscard]] std::uint32_t worker_count() const noexcept { return scheduler_.worker_count(); }
+
+  /// Whether bodies of tasks run. Not in a simulation that only charges their costs (`plait simulate --skip-bodies`):
+  /// data then have no meaning, and a program need neither set nor check them.
+  [[nodiscard]] bool runs_bodies() const noexcept {
+    return endpoint_.executor() == nullptr || endpoint_.executor()->runs_bodies();
+  }
 
   [[nodiscard]] comm::Endpoint& messages() noexcept { return endpoint_; }
   [[nodiscard]] task::Scheduler& scheduler() noexcept { return scheduler_; }

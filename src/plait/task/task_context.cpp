@@ -18,6 +18,10 @@ WorkerId TaskContext::worker() const noexcept {
   return worker_.id;
 }
 
+BodyUse TaskContext::body_use() const noexcept {
+  return worker_.body_use;
+}
+
 std::uint32_t TaskContext::idle_workers() const noexcept {
   return lifecycle_.state().sleep.sleeping();
 }

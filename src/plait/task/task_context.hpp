@@ -11,6 +11,7 @@
 #include "plait/base/id.hpp"
 #include "plait/comm/address.hpp"
 #include "plait/comm/request.hpp"
+#include "plait/base/executor.hpp"
 #include "plait/task/body.hpp"
 #include "plait/task/resource.hpp"
 
@@ -56,6 +57,8 @@ class TaskContext {
       : lifecycle_{lifecycle}, worker_{worker}, node_{node} {}
 
   [[nodiscard]] WorkerId worker() const noexcept;
+  /// Returns whether the kernel of a task runs that a front end keeps: on a virtual clock, costs alone may count.
+  [[nodiscard]] BodyUse body_use() const noexcept;
   /// Returns how many workers sleep because they have no task. A hint, which misses workers that still poll.
   [[nodiscard]] std::uint32_t idle_workers() const noexcept;
 

@@ -118,7 +118,7 @@ def run_program(job: Job) -> int:
         )
     _require_consistent(job)
     counted = profile_variables(profile=job.profile, window=job.window)
-    program = _find_program(job.program)
+    program = find_program(job.program)
     found = launcher.find_launcher(job.mpiexec)
     place = launcher.Placement(
         job.ranks, job.workers or _workers_of_shell(), launcher.available_cores(), job.bind
@@ -177,7 +177,7 @@ def _workers_of_shell() -> int:
     return int(text) if text.isdigit() and 0 < int(text) <= 1024 else 1
 
 
-def _find_program(program: str) -> str:
+def find_program(program: str) -> str:
     path = shutil.which(program)
     if path is not None:
         return str(Path(path).resolve()) if os.sep in program else path

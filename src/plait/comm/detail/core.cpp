@@ -48,6 +48,7 @@ void notify_release(Operation& operation) noexcept {
 
 Core::Core(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options, Activity& activity)
     : activity_{activity},
+      executor_{driver.executor()},
       resting_{driver},
       wait_{options.wait},
       copies_{options, activity},
@@ -92,7 +93,11 @@ std::size_t Core::poll(Lock& lock) noexcept {
   if (active_count_.load(std::memory_order_acquire) > 0) {  // with release in unlock_and_notify()
     run_handlers();
   }
-  return happened + copy();
+  happened += copy();
+  if (executor_ != nullptr && happened > 0) {
+    executor_->notify();  // other threads may wait for what has happened
+  }
+  return happened;
 }
 
 /// With no lock held: copies segments as long as there are any that too few threads copy. Returns the number of pieces.

@@ -12,6 +12,7 @@
 
 #include "plait/base/backoff.hpp"
 #include "plait/base/error.hpp"
+#include "plait/base/executor.hpp"
 #include "plait/base/spin_lock.hpp"
 #include "plait/comm/activity.hpp"
 #include "plait/comm/detail/copies.hpp"
@@ -76,6 +77,10 @@ class Core {
         backoff.reset();
       } else if (has_failed()) {
         throw Error{*failure_};
+      } else if (executor_ != nullptr) {
+        if (!is_done()) {
+          executor_->wait();
+        }
       } else if (activity_.is_moving_bulk()) {
         crowding_.give_way();
       } else if (!is_done()) {
@@ -127,6 +132,7 @@ class Core {
   void call(const Handler* handler, const ArrivedActive& message) noexcept;
 
   Activity& activity_;
+  Executor* const executor_;  ///< Of the threads that wait; null: the system.
   Resting resting_;
   WaitPolicy wait_;
   Crowding crowding_;

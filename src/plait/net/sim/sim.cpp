@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
+#include "plait/base/executor.hpp"
 #include "plait/base/random.hpp"
 #include "plait/net/detail/copy_buffers.hpp"
 #include "plait/net/detail/driver_parts.hpp"
@@ -53,6 +54,7 @@ struct RankState {
 enum class What : std::uint8_t {
   packet_comes_in,  ///< Its first byte is at the receiver.
   packet_is_here,
+  interface_is_free,  ///< The sender may send more.
   chunk_left,
   chunk_comes_in,
   chunk_is_here,
@@ -89,6 +91,8 @@ void check(std::uint32_t rank_count, const SimOptions& options) {
           "simulated network: no time can be negative");
   require(options.send_queue_packets_max > 0 && options.bulk_chunk_bytes > 0,
           "simulated network: send_queue_packets_max and bulk_chunk_bytes must not be 0");
+  require(options.executors.empty() || options.executors.size() == rank_count,
+          "simulated network: there is an executor for each rank, or none");
   for (const SimFailure& failure : options.failures) {
     require(failure.rank && failure.rank.value() < rank_count && failure.at >= nanoseconds{0},
             "simulated network: a failure needs a rank of the network and a time that is not negative");
@@ -104,7 +108,8 @@ struct SimNetwork::State {
         random{opts.seed},
         pool{opts.packet_bytes_max, pool_spare_max},
         copies{rank_count, opts.shared_copies},
-        ranks(rank_count) {
+        ranks(rank_count),
+        links_free_(opts.routes != nullptr ? opts.routes->link_count() : 0) {
     for (RankState& rank : ranks) {
       rank.slots.resize(options.bulk_slot_count);
     }
@@ -195,6 +200,30 @@ struct SimNetwork::State {
   }
 
  private:
+  void notify(Rank rank) {
+    if (!options.executors.empty()) {
+      options.executors[rank.value()]->notify();
+    }
+  }
+
+  [[nodiscard]] SimRoute find_route(Rank from, Rank to) const {
+    return options.routes != nullptr && from != to ? options.routes->find(from, to) : SimRoute{options.cost, {}};
+  }
+
+  /// When the first byte has passed the links, of which each takes messages in the order of their sending.
+  nanoseconds pass(const SimRoute& route, nanoseconds start, std::size_t bytes) {
+    nanoseconds at = start;
+    nanoseconds slower{};
+    for (const std::uint32_t link : route.links) {
+      const double per_byte_ns = options.routes->per_byte_ns(link);
+      nanoseconds& free = links_free_[link];
+      at = std::max(at, free);
+      free = at + bytes_time(bytes, per_byte_ns);
+      slower = std::max(slower, bytes_time(bytes, per_byte_ns - route.cost.per_byte_ns));
+    }
+    return at + slower;
+  }
+
   /// The message's first byte at the receiver, and the sender's free moment after it.
   struct Departure {
     nanoseconds left;
@@ -202,7 +231,8 @@ struct SimNetwork::State {
   };
 
   Departure depart(Rank from, Rank to, std::size_t bytes) {
-    const LogGP& cost = options.cost;
+    const SimRoute route = find_route(from, to);
+    const LogGP& cost = route.cost;
     const nanoseconds now = clock.now();
     if (from == to) {
       const nanoseconds left = now + cost.overhead;
@@ -210,8 +240,11 @@ struct SimNetwork::State {
     }
     nanoseconds& free = of(from).out_free;
     const nanoseconds start = std::max(now, free);
-    free = start + std::max(cost.overhead, cost.gap) + bytes_time(bytes);
-    nanoseconds comes_in = start + cost.overhead + cost.latency;
+    free = start + std::max(cost.overhead, cost.gap) + bytes_time(bytes, cost.per_byte_ns);
+    if (!options.executors.empty()) {
+      schedule(free, {.what = What::interface_is_free, .from = from});
+    }
+    nanoseconds comes_in = pass(route, start + cost.overhead + cost.latency, bytes);
     if (options.delay_max > nanoseconds{0}) {
       comes_in += nanoseconds{random.below(static_cast<std::uint64_t>(options.delay_max.count()) + 1)};
     }
@@ -220,23 +253,23 @@ struct SimNetwork::State {
       comes_in = std::max(comes_in, last);
       last = comes_in;
     }
-    return {start + cost.overhead + bytes_time(bytes), comes_in};
+    return {start + cost.overhead + bytes_time(bytes, cost.per_byte_ns), comes_in};
   }
 
   /// When a message whose first byte is at the receiver now will be there as a whole.
   nanoseconds come_in(Rank from, Rank to, std::size_t bytes) {
-    const LogGP& cost = options.cost;
+    const LogGP cost = find_route(from, to).cost;
     if (from == to) {
-      return clock.now() + bytes_time(bytes);
+      return clock.now() + bytes_time(bytes, cost.per_byte_ns);
     }
     nanoseconds& free = of(to).in_free;
     const nanoseconds start = std::max(clock.now(), free);
-    free = start + std::max(cost.overhead, cost.gap) + bytes_time(bytes);
-    return start + bytes_time(bytes) + cost.overhead;
+    free = start + std::max(cost.overhead, cost.gap) + bytes_time(bytes, cost.per_byte_ns);
+    return start + bytes_time(bytes, cost.per_byte_ns) + cost.overhead;
   }
 
-  nanoseconds bytes_time(std::size_t bytes) const {
-    return nanoseconds{std::llround(static_cast<double>(bytes - 1) * options.cost.per_byte_ns)};
+  static nanoseconds bytes_time(std::size_t bytes, double per_byte_ns) {
+    return nanoseconds{std::llround(static_cast<double>(bytes - 1) * per_byte_ns)};
   }
 
   /// The transfer that the event is about; nothing when it was given up meanwhile.
@@ -252,6 +285,10 @@ struct SimNetwork::State {
         return;
       case What::packet_is_here:
         of(event.to).arrivals.push_back({event.from, std::move(event.packet)});
+        notify(event.to);
+        return;
+      case What::interface_is_free:
+        notify(event.from);
         return;
       case What::chunk_left:
         chunk_left(event);
@@ -276,6 +313,7 @@ struct SimNetwork::State {
 
   void packet_comes_in(Event&& event) {
     --of(event.from).packets_on_wire;
+    notify(event.from);
     // What a rank sent before it died is lost with it, like what is sent to it afterwards.
     if (!of(event.from).is_alive || !of(event.to).is_alive) {
       pool.recycle(std::move(event.packet));
@@ -305,7 +343,9 @@ struct SimNetwork::State {
     }
     // Copied now, because the sender may write to its buffer once it is notified; the receiver is notified later.
     const std::size_t offset = transfer->bytes_left_sender;
-    std::memcpy(transfer->buffer.data() + offset, transfer->data.data() + offset, event.bytes);
+    if (options.bulk_contents == BulkContents::copied) {
+      std::memcpy(transfer->buffer.data() + offset, transfer->data.data() + offset, event.bytes);
+    }
     transfer->bytes_left_sender += event.bytes;
     if (transfer->bytes_left_sender < transfer->data.size()) {
       post_chunk(event.to, event.slot);
@@ -313,6 +353,7 @@ struct SimNetwork::State {
     }
     --of(event.from).bulk_sends;
     of(event.from).bulk.push_back({TransferDirection::sent, transfer->send_cookie});
+    notify(event.from);
   }
 
   void chunk_is_here(const Event& event) {
@@ -323,6 +364,7 @@ struct SimNetwork::State {
     transfer->bytes_arrived += event.bytes;
     if (transfer->bytes_arrived == transfer->buffer.size()) {
       of(event.to).bulk.push_back({TransferDirection::received, transfer->receive_cookie});
+      notify(event.to);
       *transfer = Transfer{};
     }
   }
@@ -349,7 +391,8 @@ struct SimNetwork::State {
   std::vector<RankState> ranks;
 
  private:
-  std::vector<Event> events_;  ///< A heap.
+  std::vector<nanoseconds> links_free_;  ///< By link: when the next message can pass.
+  std::vector<Event> events_;            ///< A heap.
   std::uint64_t event_count_ = 0;
   std::uint64_t transfer_count_ = 0;
   /// Of each pair that has sent: when its last packet comes in, so that no later one overtakes it.
@@ -358,10 +401,16 @@ struct SimNetwork::State {
 
 namespace {
 
+DriverTraits traits_of(const SimNetwork::State& state, Rank self) {
+  DriverTraits traits = detail::traits_from(state.options, "sim", self, state.ranks.size(), &state.clock);
+  traits.executor = state.options.executors.empty() ? nullptr : state.options.executors[self.value()];
+  return traits;
+}
+
 class SimDriver final : public Driver {
  public:
   SimDriver(std::shared_ptr<SimNetwork::State> state, Rank self)
-      : Driver{detail::traits_from(state->options, "sim", self, state->ranks.size(), &state->clock)},
+      : Driver{traits_of(*state, self)},
         state_{std::move(state)},
         mine_{state_->of(self)},
         copies_{state_->copies.of(self)} {}

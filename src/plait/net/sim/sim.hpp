@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "plait/base/clock.hpp"
@@ -29,6 +30,31 @@ struct SimFailure {
   Rank rank;
   nanoseconds at{};
 };
+
+/// A way from one rank to another.
+struct SimRoute {
+  LogGP cost;  ///< `gap` and `per_byte_ns` are those of the ranks' own interfaces.
+  /// Links between the interfaces, which messages pass one after the other. Valid until the next call of `find`.
+  std::span<const std::uint32_t> links;
+};
+
+/// The ways between ranks, and the links that they share.
+class SimRoutes {
+ public:
+  SimRoutes() = default;
+  SimRoutes(const SimRoutes&) = delete;
+  SimRoutes& operator=(const SimRoutes&) = delete;
+  virtual ~SimRoutes() = default;
+
+  [[nodiscard]] virtual std::uint32_t link_count() const noexcept = 0;
+  /// The time that a link takes for a byte.
+  [[nodiscard]] virtual double per_byte_ns(std::uint32_t link) const noexcept = 0;
+  /// Expects: two different ranks.
+  [[nodiscard]] virtual SimRoute find(Rank from, Rank to) const = 0;
+};
+
+/// What becomes of bulk data.
+enum class BulkContents : std::uint8_t { copied, dropped };
 
 enum class SimOrder : std::uint8_t {
   kept_in_pair,  ///< Delays reorder packets of different pairs of ranks only.
@@ -60,6 +86,13 @@ struct SimOptions {
   std::size_t bulk_chunk_bytes = std::size_t{256} * 1024;
   /// Of each rank, for `Driver::shared_copies`; takes no virtual time.
   SharedCopyOptions shared_copies;
+
+  /// Whether bulk data is copied. Without, a received buffer keeps what it had: for runs whose results do not matter.
+  BulkContents bulk_contents = BulkContents::copied;
+  /// The cost of messages from one rank to another, and their way, in place of `cost`; null: `cost`. Borrowed.
+  const SimRoutes* routes = nullptr;
+  /// By rank: what carries its threads, and is notified of events for it; empty: the system. Borrowed.
+  std::vector<Executor*> executors;
 };
 
 /// N ranks as N drivers in one process, on a virtual clock: equal options and calls give equal runs.

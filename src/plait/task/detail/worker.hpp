@@ -4,10 +4,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <thread>
 #include <vector>
 
 #include "plait/base/clock.hpp"
+#include "plait/base/executor.hpp"
 #include "plait/base/id.hpp"
 #include "plait/task/body.hpp"
 #include "plait/task/detail/node.hpp"
@@ -55,6 +55,7 @@ struct alignas(64) Worker {
   bool is_now_fresh = false;  ///< No wait since that reading, and no task.
   bool is_busy = false;
   bool is_finishing = false;
+  BodyUse body_use = BodyUse::runs;  ///< Of the running task.
   bool continues = false;            ///< The running body has called `TaskContext::then`.
   std::uint32_t until_measured = 1;  ///< Short tasks until the next that is measured.
   std::uint32_t random = 1;
@@ -64,7 +65,7 @@ struct alignas(64) Worker {
   std::vector<NodeMessage*> sends;  ///< Ready, not posted yet.
   Body continuation;
   NodePool pool;
-  std::atomic<std::thread::id> thread;  ///< Of the scheduler's own threads.
+  std::atomic<std::uint64_t> thread = 0;  ///< The `thread_number` of the scheduler's own threads.
   bool is_inside = false;               ///< A thread works as this one.
   bool is_unattended = false;           ///< Of worker 0: no thread is it, and runs go on.
 };

@@ -105,18 +105,18 @@ void WorkEngine::count_in(Job& job) {
 
 void WorkEngine::launch(Job& job) {
   count_in(job);
-  if (trace_.is_on() && std::this_thread::get_id() == owner_ && bodies_of_owner_ == 0) {
+  if (trace_.is_on() && is_owner() && bodies_of_owner_ == 0) {
     job.submitted = recorder_.now();
   }
   if (job.waits.fetch_sub(1, std::memory_order_acq_rel) == 1) {  // with counts_off()
-    if (std::this_thread::get_id() == owner_) {
+    if (is_owner()) {
       front_.move();  // this thread asks
       front_.run().ready(job);
     } else {
       start_from_outside(job);
     }
   }
-  if (front_.is_full() && std::this_thread::get_id() == owner_ && bodies_of_owner_ == 0) {
+  if (front_.is_full() && is_owner() && bodies_of_owner_ == 0) {
     front_.run().help_until([this] {
       return !front_.is_moving() || front_.has_room();  // stuck until a reference is dropped, or enough
     });
@@ -260,7 +260,7 @@ void WorkEngine::give(Job& job) noexcept {
 
 /// Bodies, and other threads, leave the failure of the run to its owner.
 void WorkEngine::throw_if_failed() {
-  if (front_.has_failed() || (std::this_thread::get_id() == owner_ && bodies_of_owner_ == 0)) {
+  if (front_.has_failed() || (is_owner() && bodies_of_owner_ == 0)) {
     front_.throw_if_failed();
   }
 }
@@ -272,7 +272,7 @@ void WorkEngine::fail(const Error& error) {
 }
 
 void WorkEngine::throw_if_inside_a_body() const {
-  if (bodies_of_owner_ > 0 || std::this_thread::get_id() != owner_) {
+  if (bodies_of_owner_ > 0 || !is_owner()) {
     throw Error{ErrorCode::bad_argument,
                 "a body waits for a reference, which may never end: pass the reference to a deferred task instead"};
   }

@@ -9,10 +9,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "plait/base/error.hpp"
+#include "plait/base/executor.hpp"
 #include "plait/base/spin_lock.hpp"
 #include "plait/comm/completion.hpp"
 #include "plait/comm/endpoint.hpp"
@@ -109,10 +109,11 @@ class WorkEngine final : public task::detail::Ending {
   void help_until(const std::function<bool()>& is_done, const char* wish, const Cell* of);
   void give(Job& job) noexcept;
   [[nodiscard]] std::string describe_waiting();
+  [[nodiscard]] bool is_owner() const noexcept { return thread_number(endpoint_.executor()) == owner_; }
 
   comm::Endpoint& endpoint_;
   const comm::ClaimedComms comms_;
-  const std::thread::id owner_ = std::this_thread::get_id();
+  const std::uint64_t owner_ = thread_number(endpoint_.executor());
   std::uint32_t bodies_of_owner_ = 0;  ///< That run on its thread now.
   trace::Recorder& recorder_;
 

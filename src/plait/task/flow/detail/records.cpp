@@ -337,7 +337,9 @@ void Records::execute(Record& record, TaskContext& context) {
     if (checks_reads_) {
       begin_reading(record);
     }
-    record.call(record, context);
+    if (context.body_use() == BodyUse::runs) {
+      record.call(record, context);
+    }
   }
   if (record.coroutine) {
     record.coroutine.resume();

@@ -52,7 +52,11 @@ void Lifecycle::execute(Worker& worker, Node& node) {
   }
   try {
     TaskContext context{*this, worker, node};
-    node.body(context);
+    if (state_.executor == nullptr) [[likely]] {
+      node.body(context);
+    } else {
+      perform(worker, node, context);
+    }
   } catch (...) {
     state_.failure.fail(current_error(
         fmt::format("task '{}' on rank {} threw", worker.run->name_of(node), state_.endpoint.self().value())));
@@ -80,6 +84,19 @@ void Lifecycle::execute(Worker& worker, Node& node) {
     go_on(worker, node);
   }
   finish(worker, node);
+}
+
+/// By the executor. What a front end keeps of its tasks happens in the body, which therefore runs: it asks the context
+/// whether the kernel inside does.
+void Lifecycle::perform(Worker& worker, Node& node, TaskContext& context) {
+  const bool has_front_end = !node.is_of_graph && !node.is_spawned;
+  state_.executor->execute(worker.run->name_of(node), [&](BodyUse use) {
+    worker.body_use = use;
+    if (use == BodyUse::runs || has_front_end) {
+      node.body(context);
+    }
+  });
+  worker.body_use = BodyUse::runs;
 }
 
 /// The rest of the task is what its body has given to `TaskContext::then`.

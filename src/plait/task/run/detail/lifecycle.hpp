@@ -5,6 +5,10 @@
 #include "plait/task/run/detail/queues.hpp"
 #include "plait/task/run/detail/scheduler_state.hpp"
 
+namespace plait::task {
+class TaskContext;
+}
+
 namespace plait::task::detail {
 
 /// Takes a task from ready to ended, and releases those that wait for it.
@@ -37,6 +41,7 @@ class Lifecycle {
  private:
   struct Sink;
 
+  void perform(Worker& worker, Node& node, TaskContext& context);
   [[nodiscard]] Node* count_off(Worker& worker, Node& node);
   void release_successors(Worker& worker, Node& node);
   void give_back(Worker& worker, SpawnedNode& node) noexcept;

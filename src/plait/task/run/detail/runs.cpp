@@ -412,10 +412,10 @@ void Runs::teach(const RunState& run) noexcept {
 // ---- threads that wait ----
 
 void Runs::throw_if_in_task() const {
-  const std::thread::id self = std::this_thread::get_id();
+  const std::uint64_t self = thread_number(state_.executor);
   if ((seat_.is_mine() && state_.workers.front()->is_inside) ||
       std::ranges::any_of(state_.workers, [&](const auto& worker) {
-        return worker->thread.load(std::memory_order_relaxed) == self;  // no other thread stores this id
+        return worker->thread.load(std::memory_order_relaxed) == self;  // no other thread stores this
       })) {
     throw Error{ErrorCode::bad_argument,
                 "a task or a callback waits for a run, which keeps its worker from the run's tasks: use "

@@ -24,15 +24,30 @@ struct SchedulerCore {
       copy_helpers.emplace(endpoint, [this](std::uint32_t count) { wake(count); });
     }
     for (std::size_t index = 1; index < state.workers.size(); ++index) {
-      threads.emplace_back([this, index] {
+      const auto life = [this, index] {
         state.recorder.enter_worker(state.workers[index]->id);
         runs.loop().serve(*state.workers[index]);
+      };
+      if (state.executor == nullptr) {
+        threads.emplace_back(life);
+        continue;
+      }
+      ++carried;
+      state.executor->start([this, life] {
+        life();
+        --carried;
+        state.executor->notify();
       });
     }
   }
   SchedulerCore(const SchedulerCore&) = delete;
   SchedulerCore& operator=(const SchedulerCore&) = delete;
-  ~SchedulerCore() { state.sleep.end(); }
+  ~SchedulerCore() {
+    state.sleep.end();
+    while (carried > 0) {
+      state.executor->wait();
+    }
+  }
 
   /// Wakes workers that sleep for a moment as they have no task: they help to copy large messages.
   void wake(std::uint32_t count) {
@@ -47,6 +62,7 @@ struct SchedulerCore {
   Lifecycle lifecycle{state, queues, messages};
   Runs runs{state, queues, lifecycle};
   std::optional<comm::CopyHelpers> copy_helpers;  ///< If there are workers beside the first.
+  std::uint32_t carried = 0;                      ///< Workers that the executor carries.
   std::vector<std::jthread> threads;              // last: they end before what they use
 };
 

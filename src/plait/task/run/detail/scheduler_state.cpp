@@ -14,6 +14,7 @@ SchedulerState::SchedulerState(comm::Endpoint& its_endpoint,
                                SchedulerOptions its_options)
     : endpoint{its_endpoint},
       recorder{its_recorder},
+      executor{its_endpoint.executor()},
       options{std::move(its_options)},
       counts_tasks{its_recorder.counts_tasks()},
       failure{its_endpoint} {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "plait/base/executor.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/task/detail/node.hpp"
 #include "plait/task/detail/node_stack.hpp"
@@ -39,12 +40,13 @@ struct SchedulerState {
 
   comm::Endpoint& endpoint;
   trace::Recorder& recorder;
+  Executor* const executor;  ///< Of the workers; null: the system.
   const SchedulerOptions options;
   const bool counts_tasks;  ///< Whether the trace has what counters count in tasks.
   std::vector<std::unique_ptr<Worker>> workers;
   RunTable runs;
   Failure failure;
-  Sleep sleep;
+  Sleep sleep{executor};
   NodeStack noted;
   std::atomic<std::uint64_t> next_id = 1;  ///< Of tasks in the trace.
 };

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "plait/base/clock.hpp"
+#include "plait/base/executor.hpp"
 
 namespace plait::task::detail {
 
@@ -16,13 +17,22 @@ namespace plait::task::detail {
 /// Threads: any. Notifications inside a run are hints: sleeps there are short.
 class Sleep {
  public:
+  /// `executor`: of the rank's threads; null: the system.
+  explicit Sleep(Executor* executor) noexcept : executor_{executor} {}
+
   // ---- workers ----
   /// Sleeps until `has_work()`, or `end` has been called: then returns false.
   template <class HasWork>
   [[nodiscard]] bool until(HasWork has_work) {
     std::unique_lock lock{mutex_};
     sleeping_.fetch_add(1, std::memory_order_relaxed);  // a hint for wake_one()
-    wake_.wait(lock, [&] { return is_ending_ || has_work(); });
+    if (executor_ != nullptr) {
+      while (!is_ending_ && !has_work()) {
+        give_way(lock);
+      }
+    } else {
+      wake_.wait(lock, [&] { return is_ending_ || has_work(); });
+    }
     sleeping_.fetch_sub(1, std::memory_order_relaxed);
     return !is_ending_;
   }
@@ -32,7 +42,11 @@ class Sleep {
     std::unique_lock lock{mutex_};
     sleeping_.fetch_add(1, std::memory_order_relaxed);  // a hint for wake_one()
     if (!is_needed()) {
-      wake_.wait_for(lock, length);
+      if (executor_ != nullptr) {
+        give_way(lock);
+      } else {
+        wake_.wait_for(lock, length);
+      }
     }
     sleeping_.fetch_sub(1, std::memory_order_relaxed);
   }
@@ -41,29 +55,29 @@ class Sleep {
 
   void wake_one() noexcept {
     if (sleeping() > 0 && !is_waking_.exchange(true, std::memory_order_relaxed)) {
-      wake_.notify_one();
+      notify(&std::condition_variable::notify_one, wake_);
     }
   }
   /// As `wake_one`, for news that is no task.
   void nudge() noexcept {
     if (sleeping() > 0) {
-      wake_.notify_one();
+      notify(&std::condition_variable::notify_one, wake_);
     }
   }
-  void wake_all() noexcept { wake_.notify_all(); }
+  void wake_all() noexcept { notify(&std::condition_variable::notify_all, wake_); }
   /// As `wake_all`, and none misses it: a worker that has found no work sleeps by now, or searches again.
   void wake_all_surely() {
     {
       const std::lock_guard lock{mutex_};
     }
-    wake_.notify_all();
+    wake_all();
   }
   void end() {
     {
       const std::lock_guard lock{mutex_};
       is_ending_ = true;
     }
-    wake_.notify_all();
+    wake_all();
   }
   [[nodiscard]] std::uint32_t sleeping() const noexcept { return sleeping_.load(std::memory_order_relaxed); }  // a hint
 
@@ -75,23 +89,48 @@ class Sleep {
   void end_work() {
     const std::lock_guard lock{mutex_};
     if (--working_ == 0) {
-      outside_.notify_all();
+      notify_outside();
     }
   }
   void wait_until_none_works() {
     std::unique_lock lock{mutex_};
-    outside_.wait(lock, [this] { return working_ == 0; });
+    if (executor_ != nullptr) {
+      while (working_ > 0) {
+        give_way(lock);
+      }
+    } else {
+      outside_.wait(lock, [this] { return working_ == 0; });
+    }
   }
 
   // ---- threads that are no workers ----
   /// Sleeps for at most `length`, or until `notify_outside`, which may be missed.
   void outside(nanoseconds length) {
     std::unique_lock lock{mutex_};
-    outside_.wait_for(lock, length);
+    if (executor_ != nullptr) {
+      give_way(lock);
+    } else {
+      outside_.wait_for(lock, length);
+    }
   }
-  void notify_outside() noexcept { outside_.notify_all(); }
+  void notify_outside() noexcept { notify(&std::condition_variable::notify_all, outside_); }
 
  private:
+  /// As an executor's threads change only where they wait, none misses what changes between its check and its wait.
+  void give_way(std::unique_lock<std::mutex>& lock) {
+    lock.unlock();
+    executor_->wait();
+    lock.lock();
+  }
+  void notify(void (std::condition_variable::*some)() noexcept, std::condition_variable& threads) noexcept {
+    if (executor_ != nullptr) {
+      executor_->notify();
+    } else {
+      (threads.*some)();
+    }
+  }
+
+  Executor* executor_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable outside_;

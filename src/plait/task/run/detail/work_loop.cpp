@@ -2,7 +2,6 @@
 #include "plait/task/run/detail/work_loop.hpp"
 
 #include <cstdint>
-#include <thread>
 #include <utility>
 
 #include "plait/task/run/detail/runs.hpp"
@@ -53,7 +52,7 @@ void attend(Worker& worker) {
 }
 
 void WorkLoop::serve(Worker& worker) {
-  worker.thread.store(std::this_thread::get_id(), std::memory_order_relaxed);  // for this thread's own questions
+  worker.thread.store(thread_number(state_.executor), std::memory_order_relaxed);  // for this thread's own questions
   while (state_.sleep.until([this] { return state_.runs.has_work() && !state_.failure.has_failed(); })) {
     work(worker, nullptr);
   }
@@ -99,7 +98,7 @@ void WorkLoop::work(Worker& worker, const Until* until) {
     }
     state_.sleep.looks_for_tasks();
     // The workers that have tasks write what is summed here.
-    if (was_busy || backoff.must_sleep() || ++polls % polls_between_sums == 0) {
+    if (was_busy || backoff.must_sleep() || state_.executor != nullptr || ++polls % polls_between_sums == 0) {
       runs_.settle();
     }
     if (is_done(until)) {
@@ -140,6 +139,12 @@ void WorkLoop::poll(Worker& worker) {
 
 void WorkLoop::idle(Worker& worker, Backoff& backoff) {
   if (state_.failure.see_endpoint()) {
+    return;
+  }
+  if (state_.executor != nullptr) {
+    worker.now = state_.recorder.now();
+    runs_.watch(worker, Runs::Watching::now);
+    state_.sleep.shortly({}, [this] { return state_.failure.has_failed(); });
     return;
   }
   if (state_.endpoint.activity().is_moving_bulk()) {

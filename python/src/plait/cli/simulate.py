@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait simulate`, as the shell sees it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plait.cli.options import JsonFile, Quiet, output_option, ranks_option, results_in
+
+_COSTS = "What tasks cost"
+
+
+def add(app: typer.Typer) -> None:
+    app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False})(
+        simulate
+    )
+
+
+def simulate(
+    command: Annotated[
+        list[str],
+        typer.Argument(help="A program of plait and its arguments.", metavar="PROGRAM..."),
+    ],
+    ranks: Annotated[int, ranks_option("Simulate N ranks.", most=65536)],
+    platform: Annotated[
+        str,
+        typer.Option(
+            "--platform",
+            metavar="FILE",
+            help="The machine's network: a file, or a shipped name. [1 us, 10 GB/s, one switch]",
+        ),
+    ] = "",
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers", "-w", min=1, max=1024, metavar="N", help="Workers of each rank. [PLAIT_WORKERS]"
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, output_option("RUN", "Record the simulated run into this folder.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", "-f", help="Replace the run that is in the folder.")
+    ] = False,
+    json_file: JsonFile = None,
+    quiet: Quiet = False,
+    costs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN|FILE",
+            help="Mean times by kind of task: a recorded run, or JSON with nanoseconds by kind. "
+            "[each task is measured as it runs]",
+            rich_help_panel=_COSTS,
+        ),
+    ] = None,
+    skip_bodies: Annotated[
+        bool,
+        typer.Option(
+            "--skip-bodies",
+            help="Charge tasks that have a cost, and do not run them: data have no meaning.",
+            rich_help_panel=_COSTS,
+        ),
+    ] = False,
+    scale: Annotated[
+        float,
+        typer.Option(
+            min=1e-6, metavar="F", help="Measured times count F times.", rich_help_panel=_COSTS
+        ),
+    ] = 1.0,
+    overhead: Annotated[
+        float,
+        typer.Option(
+            min=0, metavar="US", help="Microseconds that each task adds.", rich_help_panel=_COSTS
+        ),
+    ] = 0.0,
+    stack: Annotated[
+        int,
+        typer.Option(min=64, max=65536, metavar="KIB", help="Stack of each rank and each further worker."),
+    ] = 512,
+) -> None:
+    """Run a program of plait on ranks that are simulated: a thousand on one core, on a virtual clock.
+
+    The program is started once, as it is. Its main is called for each rank, on a stack of its own; where a
+    rank waits, another one goes on, and the clock advances to the next event. Tasks take the time that
+    --costs has for their kind, else what they take here. Messages take the time of the platform, and share
+    its links one after the other. What a program computes outside of tasks takes no time.
+
+    With costs for all kinds of tasks, a run is repeated exactly: equal arguments, equal trace.
+
+    Examples:
+
+      plait run -n 2 -o runs/real plait-cholesky --size 4096 --tile 512
+
+      plait simulate -n 16 --costs runs/real plait-cholesky --size 8192 --tile 512
+
+      plait simulate -n 1024 --platform fat-tree --costs runs/real --skip-bodies \\
+        plait-cholesky --size 65536 --tile 512
+    """
+    module = import_module("plait.commands.simulate")
+    with results_in(json_file) as results:
+        wishes = module.Wishes(
+            ranks=ranks,
+            platform=platform,
+            costs=costs,
+            skip_bodies=skip_bodies,
+            scale=scale,
+            overhead_us=overhead,
+            workers=workers,
+            stack_kib=stack,
+            output=output,
+            force=force,
+            results=results,
+            quiet=quiet,
+        )
+        status = module.simulate(command, wishes)
+    raise typer.Exit(status)

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/simulate/preload/simulation.hpp"
+
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "plait/base/error.hpp"
+#include "plait/simulate/preload/real.hpp"
+
+namespace plait::simulate {
+
+namespace {
+
+constexpr nanoseconds show_period = std::chrono::milliseconds{500};
+/// Messages of bulk data share links in pieces of this size: large pieces cost less real time.
+constexpr std::size_t chunk_bytes = std::size_t{1} << 20U;
+
+constinit thread_local Simulation* carried = nullptr;
+
+/// The machine's clock, which this library hides from the ranks.
+class MachineClock final : public Clock {
+ public:
+  [[nodiscard]] nanoseconds now() const noexcept override {
+    std::timespec time{};
+    real_clock_gettime(CLOCK_MONOTONIC, &time);
+    return std::chrono::seconds{time.tv_sec} + nanoseconds{time.tv_nsec};
+  }
+};
+
+std::optional<PlatformRoutes> routes_of(const Settings& settings) {
+  return settings.platform ? std::optional<PlatformRoutes>{std::in_place, *settings.platform, settings.ranks}
+                           : std::nullopt;
+}
+
+net::SimOptions network_options(const Settings& settings, const std::optional<PlatformRoutes>& routes) {
+  net::SimOptions options;
+  options.bulk_chunk_bytes = chunk_bytes;
+  options.bulk_contents =
+      settings.costs.bodies == BodyUse::skipped ? net::BulkContents::dropped : net::BulkContents::copied;
+  options.routes = routes ? &*routes : nullptr;
+  return options;
+}
+
+net::SimOptions with_executors(net::SimOptions options, const VirtualTime& time) {
+  options.executors = time.executors();
+  return options;
+}
+
+double seconds_of(nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+}  // namespace
+
+Simulation::Simulation(const Settings& settings)
+    : settings_{settings},
+      machine_{std::make_unique<MachineClock>()},
+      started_{machine_->now()},
+      costs_{settings.costs},
+      routes_{routes_of(settings)},
+      time_{settings.ranks,
+            costs_,
+            *machine_,
+            {.stack_bytes = settings.stack_bytes, .on_progress = [this] { show_progress(); }}},
+      network_{settings.ranks, with_executors(network_options(settings, routes_), time_)},
+      mpi_(settings.ranks),
+      is_shown_{settings.is_progress_shown && isatty(STDERR_FILENO) != 0} {}
+
+int Simulation::run(const std::function<int(Rank)>& rank) {
+  std::vector<int> statuses(settings_.ranks);
+  time_.run(network_, [&](Rank self) { statuses[self.value()] = rank(self); });
+  if (is_shown_) {
+    std::fputs("\r\033[K", stderr);
+  }
+  for (const int status : statuses) {
+    if (status != 0) {
+      return status;
+    }
+  }
+  return 0;
+}
+
+void Simulation::meet() {
+  const std::uint64_t mine = meetings_;
+  if (++meeting_ == rank_count()) {
+    meeting_ = 0;
+    ++meetings_;
+    for (Executor* const executor : time_.executors()) {
+      executor->notify();
+    }
+    return;
+  }
+  Executor& executor = *time_.executors()[time_.running().value()];
+  while (meetings_ == mine) {
+    executor.wait();
+  }
+}
+
+void Simulation::write_report() const {
+  if (settings_.report.empty()) {
+    return;
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  nlohmann::json report{{"ranks", settings_.ranks},
+                        {"simulated_s", seconds_of(network_.clock().now())},
+                        {"real_s", seconds_of(machine_->now() - started_)},
+                        {"tasks", time_.task_count()},
+                        {"memory_bytes", std::uint64_t{1024} * static_cast<std::uint64_t>(usage.ru_maxrss)},
+                        {"measured", nlohmann::json::object()}};
+  for (const auto& [kind, count] : costs_.measured()) {
+    report["measured"][kind] = count;
+  }
+  std::ofstream out{settings_.report};
+  out << report.dump(2) << '\n';
+  if (!out.flush()) {
+    throw Error{ErrorCode::io, fmt::format("{}: cannot be written", settings_.report.string())};
+  }
+}
+
+void Simulation::show_progress() {
+  if (const nanoseconds now = machine_->now(); is_shown_ && now - shown_ > show_period) {
+    shown_ = now;
+    fmt::print(stderr,
+               "\r\033[K{} ranks: {:.4g} s simulated in {:.0f} s, {} tasks",
+               settings_.ranks,
+               seconds_of(network_.clock().now()),
+               seconds_of(now - started_),
+               time_.task_count());
+  }
+}
+
+Simulation* simulation_of_caller() noexcept {
+  return carried != nullptr && carried->time().running() ? carried : nullptr;
+}
+
+Carrying::Carrying(Simulation& simulation) noexcept {
+  carried = &simulation;
+}
+
+Carrying::~Carrying() {
+  carried = nullptr;
+}
+
+}  // namespace plait::simulate

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/simulate/settings.hpp"
+
+#include <fstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace plait::simulate {
+
+namespace {
+
+Settings parse(const nlohmann::json& file) {
+  Settings settings;
+  settings.ranks = file.at("ranks").get<std::uint32_t>();
+  settings.stack_bytes = file.value("stack_bytes", settings.stack_bytes);
+  settings.is_progress_shown = file.value("progress", true);
+  settings.report = file.value("report", std::string{});
+  TaskCostSettings& costs = settings.costs;
+  costs.scale = file.value("scale", costs.scale);
+  costs.overhead = nanoseconds{file.value("overhead_ns", std::int64_t{0})};
+  costs.bodies = file.value("skip_bodies", false) ? BodyUse::skipped : BodyUse::runs;
+  if (file.contains("kinds")) {
+    for (const auto& [kind, time_ns] : file.at("kinds").items()) {
+      costs.kinds.emplace(kind, nanoseconds{time_ns.get<std::int64_t>()});
+    }
+  }
+  return settings;
+}
+
+}  // namespace
+
+Result<Settings> read_settings(const std::filesystem::path& file) {
+  std::ifstream in{file};
+  if (!in) {
+    return Error{ErrorCode::io, fmt::format("{}: cannot be read; start the program by plait simulate", file.string())};
+  }
+  try {
+    const nlohmann::json parsed = nlohmann::json::parse(in);
+    Settings settings = parse(parsed);
+    if (parsed.contains("platform")) {
+      Result<replay::Platform> platform = replay::read_platform(parsed.at("platform").get<std::string>());
+      if (!platform) {
+        return platform.error();
+      }
+      settings.platform = std::move(platform).value();
+    }
+    return settings;
+  } catch (const nlohmann::json::exception& error) {
+    return Error{ErrorCode::bad_input, fmt::format("{}: {}", file.string(), error.what())};
+  }
+}
+
+}  // namespace plait::simulate

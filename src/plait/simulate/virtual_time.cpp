@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/simulate/virtual_time.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "plait/base/error.hpp"
+#include "plait/simulate/fiber.hpp"
+
+namespace plait::simulate {
+
+namespace {
+
+constexpr std::size_t ranks_named_max = 10;
+constexpr std::uint64_t resumes_between_reports = 4096;
+
+/// A thread of a rank.
+struct Thread {
+  std::uint64_t number = 0;
+  Rank rank;
+  std::unique_ptr<Fiber> fiber;
+  std::optional<nanoseconds> measured_since;  ///< Of the machine's clock, in a task whose cost is measured.
+  std::uint32_t clock_reads = 0;              ///< Since it went on.
+};
+
+/// When a thread goes on.
+struct Alarm {
+  nanoseconds time{};
+  std::uint64_t number = 0;  ///< Of two at one time the lower number is first.
+  Thread* thread = nullptr;
+};
+
+bool rings_later(const Alarm& a, const Alarm& b) noexcept {
+  return std::pair{a.time, a.number} > std::pair{b.time, b.number};
+}
+
+}  // namespace
+
+/// The threads of all ranks, and which of them goes on next.
+class VirtualTime::Loop {
+ public:
+  Loop(std::uint32_t rank_count, TaskCosts& its_costs, const Clock& its_machine, const VirtualTimeOptions& options);
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+  ~Loop() {
+    for (const auto& thread : threads_) {
+      thread->fiber->abandon();
+    }
+  }
+
+  void run(net::SimNetwork& network, const std::function<void(Rank)>& rank);
+  void start(Rank rank, std::function<void()> life);
+  void make_ready(Thread& thread) { ready_.push_back(&thread); }
+  void sleep(nanoseconds length) {
+    alarms_.push_back({network_->clock().now() + length, alarm_count_++, running_});
+    std::ranges::push_heap(alarms_, rings_later);
+    suspend();
+  }
+  /// Lets others go on until the running thread is made ready.
+  void suspend() { running_->fiber->suspend(); }
+  void note_task() noexcept {
+    ++task_count_;
+    idle_rounds_ = 0;
+  }
+  [[nodiscard]] nanoseconds read_clock();
+  [[nodiscard]] Thread* running() const noexcept { return running_; }
+  [[nodiscard]] std::uint64_t task_count() const noexcept { return task_count_; }
+  [[nodiscard]] std::vector<Executor*> executors() const;
+
+  TaskCosts& costs;
+  const Clock& machine;
+
+ private:
+  void run_ready();
+  [[nodiscard]] bool advance();
+  void let_idle_time_pass();
+
+  const VirtualTimeOptions options_;
+  std::vector<std::unique_ptr<RankExecutor>> ranks_;
+  net::SimNetwork* network_ = nullptr;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  std::deque<Thread*> ready_;
+  std::vector<Alarm> alarms_;  ///< A heap.
+  std::uint64_t alarm_count_ = 0;
+  std::uint64_t thread_count_ = 0;
+  std::uint64_t resumed_ = 0;
+  std::uint64_t task_count_ = 0;
+  std::uint32_t idle_rounds_ = 0;
+  Thread* running_ = nullptr;
+  std::exception_ptr failure_;
+};
+
+/// The executor of one rank.
+class VirtualTime::RankExecutor final : public Executor {
+ public:
+  RankExecutor(Loop& loop, Rank rank) noexcept : loop_{loop}, rank_{rank} {}
+
+  std::uint64_t self() const noexcept override {
+    return loop_.running() != nullptr ? loop_.running()->number : 1;  // of the thread that runs the loop
+  }
+  void start(std::function<void()> life) override { loop_.start(rank_, std::move(life)); }
+  void wait() override {
+    waiting_.push_back(loop_.running());
+    loop_.suspend();
+  }
+  void notify() noexcept override {
+    for (Thread* const thread : waiting_) {
+      loop_.make_ready(*thread);
+    }
+    waiting_.clear();
+  }
+  void sleep(nanoseconds length) override { loop_.sleep(length); }
+  void execute(std::string_view kind, const std::function<void(BodyUse)>& body) override {
+    Thread& thread = *loop_.running();
+    if (!loop_.costs.is_known(kind)) {
+      thread.measured_since = loop_.machine.now();
+    }
+    nanoseconds cost{};
+    try {
+      cost = loop_.costs.execute(kind, body, loop_.machine);
+    } catch (...) {
+      thread.measured_since.reset();
+      throw;
+    }
+    thread.measured_since.reset();
+    loop_.note_task();
+    loop_.sleep(cost);
+  }
+  bool runs_bodies() const noexcept override { return loop_.costs.runs_bodies(); }
+
+ private:
+  Loop& loop_;
+  const Rank rank_;
+  std::vector<Thread*> waiting_;
+};
+
+VirtualTime::Loop::Loop(std::uint32_t rank_count,
+                        TaskCosts& its_costs,
+                        const Clock& its_machine,
+                        const VirtualTimeOptions& options)
+    : costs{its_costs}, machine{its_machine}, options_{options}, thread_count_{1} {
+  require(rank_count > 0, "a simulated run needs at least one rank");
+  require(options.stack_bytes >= std::size_t{16} * 1024, "the stack of a simulated rank takes at least 16 KiB");
+  for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
+    ranks_.push_back(std::make_unique<RankExecutor>(*this, Rank{rank}));
+  }
+}
+
+std::vector<Executor*> VirtualTime::Loop::executors() const {
+  std::vector<Executor*> all;
+  for (const auto& rank : ranks_) {
+    all.push_back(rank.get());
+  }
+  return all;
+}
+
+void VirtualTime::Loop::start(Rank rank, std::function<void()> life) {
+  Thread& thread = *threads_.emplace_back(std::make_unique<Thread>());
+  thread.number = ++thread_count_;
+  thread.rank = rank;
+  thread.fiber = std::make_unique<Fiber>(options_.stack_bytes, std::move(life));
+  make_ready(thread);
+}
+
+void VirtualTime::Loop::run(net::SimNetwork& network, const std::function<void(Rank)>& rank) {
+  require(network_ == nullptr && network.rank_count() == ranks_.size(),
+          "a virtual time runs its ranks once, on a network of as many");
+  network_ = &network;
+  for (std::uint32_t self = 0; self < ranks_.size(); ++self) {
+    start(Rank{self}, [this, &rank, self] {
+      try {
+        rank(Rank{self});
+      } catch (...) {
+        failure_ = failure_ ? failure_ : std::current_exception();
+      }
+    });
+  }
+  do {
+    run_ready();
+    std::erase_if(threads_, [](const auto& thread) { return thread->fiber->has_ended(); });
+  } while (!threads_.empty() && !failure_ && advance());
+  if (failure_) {
+    std::rethrow_exception(failure_);
+  }
+}
+
+void VirtualTime::Loop::run_ready() {
+  while (!ready_.empty() && !failure_) {
+    running_ = ready_.front();
+    ready_.pop_front();
+    running_->clock_reads = 0;
+    running_->fiber->resume();
+    if (++resumed_ % resumes_between_reports == 0 && options_.on_progress) {
+      options_.on_progress();
+    }
+    running_ = nullptr;
+  }
+}
+
+nanoseconds VirtualTime::Loop::read_clock() {
+  if (running_->measured_since) {
+    const auto took = static_cast<double>((machine.now() - *running_->measured_since).count());
+    return network_->clock().now() + nanoseconds{static_cast<nanoseconds::rep>(took * costs.scale())};
+  }
+  if (++running_->clock_reads > options_.reads_max) {
+    sleep(options_.read_length);
+    running_->clock_reads = options_.reads_max;  // it polls until it waits for something else
+  }
+  return network_->clock().now();
+}
+
+/// Moves the clock to the next event. Throws when there never is one.
+bool VirtualTime::Loop::advance() {
+  std::optional<nanoseconds> next = network_->next_event();
+  if (!alarms_.empty()) {
+    next = next ? std::min(*next, alarms_.front().time) : alarms_.front().time;
+  }
+  if (!next) {
+    let_idle_time_pass();
+    return true;
+  }
+  if (network_->next_event()) {
+    idle_rounds_ = 0;  // a thread that only sleeps and polls again moves nothing
+  }
+  network_->advance_to(*next);
+  while (!alarms_.empty() && alarms_.front().time <= *next) {
+    std::ranges::pop_heap(alarms_, rings_later);
+    make_ready(*alarms_.back().thread);
+    alarms_.pop_back();
+  }
+  return true;
+}
+
+void VirtualTime::Loop::let_idle_time_pass() {
+  if (++idle_rounds_ > options_.idle_rounds_max) {
+    std::vector<std::uint32_t> waiting;
+    for (const auto& thread : threads_) {
+      waiting.push_back(thread->rank.value());
+    }
+    std::ranges::sort(waiting);
+    waiting.erase(std::ranges::unique(waiting).begin(), waiting.end());
+    const std::size_t count = waiting.size();
+    waiting.resize(std::min(count, ranks_named_max));
+    throw Error{ErrorCode::timeout,
+                fmt::format("the simulated run is stuck at {} s: {} ranks wait (rank {}{}), and no message is under "
+                            "way. Does each message have its partner?",
+                            std::chrono::duration<double>(network_->clock().now()).count(),
+                            count,
+                            fmt::join(waiting, ", "),
+                            count > ranks_named_max ? ", ..." : "")};
+  }
+  network_->advance_to(network_->clock().now() + options_.idle_step);
+  for (const auto& rank : ranks_) {
+    rank->notify();
+  }
+}
+
+VirtualTime::VirtualTime(std::uint32_t rank_count,
+                         TaskCosts& costs,
+                         const Clock& machine,
+                         const VirtualTimeOptions& options)
+    : loop_{std::make_unique<Loop>(rank_count, costs, machine, options)} {}
+
+VirtualTime::~VirtualTime() = default;
+
+std::vector<Executor*> VirtualTime::executors() const {
+  return loop_->executors();
+}
+
+void VirtualTime::run(net::SimNetwork& network, const std::function<void(Rank self)>& rank) {
+  loop_->run(network, rank);
+}
+
+Rank VirtualTime::running() const noexcept {
+  return loop_->running() != nullptr ? loop_->running()->rank : Rank{};
+}
+
+nanoseconds VirtualTime::read_clock() {
+  return loop_->read_clock();
+}
+
+void VirtualTime::sleep(nanoseconds length) {
+  loop_->sleep(length);
+}
+
+std::uint64_t VirtualTime::task_count() const noexcept {
+  return loop_->task_count();
+}
+
+}  // namespace plait::simulate

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "plait/base/clock.hpp"
+#include "plait/base/executor.hpp"
+#include "plait/base/id.hpp"
+#include "plait/net/sim/sim.hpp"
+#include "plait/simulate/task_costs.hpp"
+
+namespace plait::simulate {
+
+struct VirtualTimeOptions {
+  /// The stack of each rank and of each further worker.
+  std::size_t stack_bytes = std::size_t{512} * 1024;
+  /// When every thread waits and nothing is under way, the clock advances by this, so that limits of waiting times are
+  /// reached; after `idle_rounds_max` such steps the run ends with an error.
+  nanoseconds idle_step = std::chrono::seconds{400};
+  std::uint32_t idle_rounds_max = 4;
+  /// A thread that reads the clock more often than `reads_max` without a wait polls it: each further reading takes
+  /// `read_length` of the clock.
+  std::uint32_t reads_max = 1000;
+  nanoseconds read_length = std::chrono::microseconds{1};
+  /// Called after every 4096 times that a thread went on; may be empty.
+  std::function<void()> on_progress;
+};
+
+/// Runs the ranks of a program, and their workers, as fibers of the calling thread on the clock of a simulated network:
+/// equal programs, costs and options give equal runs.
+///
+/// A fiber goes on at the time of the event that it waits for, in the order of the events. What a rank computes outside
+/// of tasks takes no virtual time. Threads: one.
+class VirtualTime {
+ public:
+  /// `machine`: measures tasks that have no cost of their own. Borrows `costs` and `machine`.
+  VirtualTime(std::uint32_t rank_count, TaskCosts& costs, const Clock& machine, const VirtualTimeOptions& options = {});
+  VirtualTime(const VirtualTime&) = delete;
+  VirtualTime& operator=(const VirtualTime&) = delete;
+  ~VirtualTime();
+
+  /// By rank, for `net::SimOptions::executors`. They live as long as this.
+  [[nodiscard]] std::vector<Executor*> executors() const;
+
+  /// Runs `rank` once for each rank, until all have returned. The network is one with these executors.
+  ///
+  /// Throws: the first exception of a rank, at once: what the other ranks hold is then neither destroyed nor freed;
+  /// `Error` with `timeout` when ranks wait and nothing can happen. Once.
+  void run(net::SimNetwork& network, const std::function<void(Rank self)>& rank);
+
+  /// The rank whose thread runs now; invalid outside of `run`.
+  [[nodiscard]] Rank running() const noexcept;
+  /// The time that the running thread reads: in a task whose cost is measured, with the time since its start. Expects:
+  /// a rank's thread calls.
+  [[nodiscard]] nanoseconds read_clock();
+  /// Lets the running thread wait for a time of the clock. Expects: a rank's thread calls.
+  void sleep(nanoseconds length);
+  /// How many tasks were executed.
+  [[nodiscard]] std::uint64_t task_count() const noexcept;
+
+ private:
+  class Loop;
+  class RankExecutor;
+
+  std::unique_ptr<Loop> loop_;
+};
+
+}  // namespace plait::simulate

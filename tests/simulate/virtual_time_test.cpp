@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/simulate/virtual_time.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "plait/base/error.hpp"
+#include "plait/comm/collectives/barrier.hpp"
+#include "plait/net/loopback/loopback.hpp"
+#include "plait/runtime/runtime.hpp"
+#include "plait/task/flow/flow.hpp"
+#include "plait/testing/world.hpp"
+
+namespace plait::simulate {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// Runs `rank` on `rank_count` simulated ranks; returns the time at the end.
+nanoseconds simulate(std::uint32_t rank_count,
+                     TaskCosts& costs,
+                     const std::function<void(Runtime&)>& rank,
+                     std::uint32_t workers = 1) {
+  const SteadyClock machine;
+  VirtualTime time{rank_count, costs, machine};
+  net::SimOptions network_options;
+  network_options.executors = time.executors();
+  net::SimNetwork network{rank_count, network_options};
+  time.run(network, [&](Rank self) {
+    Options options;
+    options.worker_count = workers;
+    Runtime runtime{network.driver(self), options};
+    rank(runtime);
+  });
+  return network.clock().now();
+}
+
+/// Ranks add numbers in a ring, and each multiplies what has arrived: a graph with messages.
+std::uint64_t ring(Runtime& runtime, std::string* log) {
+  const std::uint32_t self = runtime.self().value();
+  const std::uint32_t count = runtime.rank_count();
+  std::array<std::uint64_t, 1> out{self + 1};
+  std::array<std::uint64_t, 1> in{};
+  std::uint64_t sum = 0;
+  task::Graph graph;
+  task::Task first = graph.task("work", [&] { out[0] *= 3; });
+  task::Task send = graph.send(
+      "message", {.rank = Rank{(self + 1) % count}, .tag = Tag{7}}, [&] { return std::as_bytes(std::span{out}); });
+  const task::Task receive = graph.receive("message",
+                                           {.rank = Rank{(self + count - 1) % count}, .tag = Tag{7}},
+                                           std::as_writable_bytes(std::span{in}));
+  send.after(first);
+  graph.task("work", [&] { sum = out[0] + in[0]; }).after(receive).after(first);
+  for (int step = 0; step < 3; ++step) {
+    runtime.run(graph);
+    if (log != nullptr) {
+      *log += fmt::format("{} {} {} {}\n", self, step, sum, runtime.trace().now().count());
+    }
+    out[0] = sum;
+  }
+  return sum;
+}
+
+TEST(VirtualTime, a_graph_with_messages_computes_what_threads_compute) {
+  std::vector<std::uint64_t> real(2);
+  test::throw_first(test::run_threads({.ranks = 2}, [&](auto driver, const auto&) {
+    Runtime runtime{std::move(driver), Options{}};
+    real[runtime.self().value()] = ring(runtime, nullptr);
+  }));
+  std::vector<std::uint64_t> simulated(2);
+  TaskCosts costs{{.kinds = {{"work", milliseconds{1}}}}};
+  const nanoseconds end =
+      simulate(2, costs, [&](Runtime& runtime) { simulated[runtime.self().value()] = ring(runtime, nullptr); });
+  EXPECT_EQ(simulated, real);
+  EXPECT_GE(end, milliseconds{6});  // three steps of two tasks one after the other
+  EXPECT_LT(end, milliseconds{7});
+}
+
+TEST(VirtualTime, repeats_a_run_event_by_event) {
+  for (const std::uint32_t workers : {1U, 3U}) {
+    std::array<std::string, 2> logs;
+    for (std::string& log : logs) {
+      TaskCosts costs{{.kinds = {{"work", microseconds{37}}}}};
+      (void)simulate(5, costs, [&](Runtime& runtime) { (void)ring(runtime, &log); }, workers);
+    }
+    EXPECT_FALSE(logs[0].empty());
+    EXPECT_EQ(logs[0], logs[1]);
+  }
+}
+
+TEST(VirtualTime, workers_of_a_rank_compute_side_by_side) {
+  for (const std::uint32_t workers : {1U, 2U, 4U}) {
+    TaskCosts costs{{.kinds = {{"work", seconds{1}}}, .bodies = BodyUse::skipped}};
+    int bodies = 0;
+    const nanoseconds end = simulate(
+        1,
+        costs,
+        [&](Runtime& runtime) {
+          task::Graph graph;
+          const task::TaskKind work = graph.kind("work");
+          for (int task = 0; task < 8; ++task) {
+            (void)graph.task(work, [&] { ++bodies; });
+          }
+          runtime.run(graph);
+        },
+        workers);
+    EXPECT_EQ(bodies, 0);
+    EXPECT_GE(end, seconds{8 / workers});
+    EXPECT_LT(end, seconds{8 / workers} + milliseconds{10}) << workers;
+  }
+}
+
+TEST(VirtualTime, a_rank_that_sleeps_lets_others_go_on) {
+  TaskCosts costs{{}};
+  const SteadyClock machine;
+  VirtualTime time{2, costs, machine};
+  net::SimOptions options;
+  options.executors = time.executors();
+  net::SimNetwork network{2, options};
+  std::vector<std::uint32_t> order;
+  time.run(network, [&](Rank self) {
+    EXPECT_EQ(time.running(), self);
+    time.sleep(seconds{2 - self.value()});
+    order.push_back(self.value());
+  });
+  EXPECT_EQ(order, (std::vector<std::uint32_t>{1, 0}));
+  EXPECT_EQ(network.clock().now(), seconds{2});
+  EXPECT_FALSE(time.running());
+}
+
+TEST(VirtualTime, a_run_that_waits_for_ever_ends_with_an_error) {
+  TaskCosts costs{{}};
+  try {
+    (void)simulate(2, costs, [](Runtime& runtime) {
+      if (runtime.self() == Rank{0}) {
+        std::array<std::byte, 8> buffer{};
+        runtime.messages().receive({.rank = Rank{1}, .tag = Tag{1}}, std::span{buffer}).wait();
+      }
+    });
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::timeout);
+    EXPECT_NE(std::string{error.what()}.find("is stuck"), std::string::npos) << error.what();
+  }
+}
+
+TEST(VirtualTime, a_graph_without_its_message_ends_as_on_threads) {
+  TaskCosts costs{{}};
+  try {
+    (void)simulate(2, costs, [](Runtime& runtime) {
+      if (runtime.self() == Rank{0}) {
+        std::array<std::byte, 8> buffer{};
+        task::Graph graph;
+        (void)graph.receive("late", {.rank = Rank{1}, .tag = Tag{1}}, std::span{buffer});
+        runtime.run(graph);
+      }
+    });
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::timeout);
+    EXPECT_NE(std::string{error.what()}.find("late (from rank 1"), std::string::npos) << error.what();
+  }
+}
+
+/// A chain over all ranks, by a flow: each rank doubles the number and passes it on.
+void chain(Runtime& runtime, std::vector<double>& results) {
+  task::Flow flow{runtime};
+  const auto kind = flow.kind("double");
+  const std::uint32_t count = runtime.rank_count();
+  std::vector<double> own(100'000, 1.0);
+  std::vector<task::Data<double>> data;
+  for (std::uint32_t rank = 0; rank < count; ++rank) {
+    data.push_back(flow.data(Rank{rank},
+                             own.size(),
+                             runtime.self() == Rank{rank} ? std::span<double>{own} : std::span<double>{}));
+  }
+  for (std::uint32_t rank = 1; rank < count; ++rank) {
+    flow.submit(
+        {.kind = kind},
+        [](std::span<const double> from, std::span<double> to) {
+          for (std::size_t i = 0; i < to.size(); ++i) {
+            to[i] = 2 * from[i];
+          }
+        },
+        task::r(data[rank - 1]),
+        task::rw(data[rank]));
+  }
+  flow.wait();
+  results[runtime.self().value()] = own[99'999];
+}
+
+TEST(VirtualTime, large_messages_of_a_flow_take_their_time) {
+  constexpr std::uint32_t ranks = 6;
+  std::vector<double> results(ranks);
+  TaskCosts costs{{.kinds = {{"double", microseconds{10}}}}};
+  const nanoseconds end = simulate(ranks, costs, [&](Runtime& runtime) { chain(runtime, results); });
+  EXPECT_EQ(results, (std::vector<double>{1, 2, 4, 8, 16, 32}));
+  // 800 kB at 10 GB/s take 80 us; each of five messages is sent when the task before has ended.
+  EXPECT_GT(end, 5 * microseconds{90});
+  EXPECT_LT(end, milliseconds{3});
+}
+
+}  // namespace
+}  // namespace plait::simulate
