@@ -237,8 +237,8 @@ elseif(PLAIT_WITH_INSTRUMENTS)
 endif()
 plait_part(INSTRUMENTS "plait::instruments, the programs that the plait command calls," libcli11-dev CLI11_FOUND)
 
-# Balancers for plait balance. Zoltan calls MPI, and must be made with the one found above.
-if(NOT PLAIT_WITH_MPI OR NOT PLAIT_HAS_INSTRUMENTS)
+# Balancers for plait balance and plait-pic. Zoltan calls MPI, and must be made with the one found above.
+if(NOT PLAIT_WITH_MPI OR NOT (PLAIT_HAS_INSTRUMENTS OR PLAIT_BUILD_APPS))
   set(PLAIT_WITH_ZOLTAN OFF)
 elseif(PLAIT_WITH_ZOLTAN)
   find_path(PLAIT_ZOLTAN_INCLUDE zoltan.h PATH_SUFFIXES trilinos DOC "Folder of zoltan.h")

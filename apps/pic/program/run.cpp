@@ -75,19 +75,21 @@ void print_balancings(std::span<const BalanceNote> notes) {
   if (notes.empty()) {
     return;
   }
-  fmt::print("\n{:>8} {:>12} {:>12} {:>8} {:>12} {:>12}\n",
+  fmt::print("\n{:>8} {:>12} {:>12} {:>8} {:>10} {:>12} {:>12}\n",
              "balanced",
              "imbalance",
              "predicted",
              "moved",
+             "moved (kB)",
              "decided (ms)",
              "moved (ms)");
   for (const BalanceNote& note : notes) {
-    fmt::print("{:>8} {:>11.1f}% {:>11.1f}% {:>8} {:>12.3f} {:>12.3f}\n",
+    fmt::print("{:>8} {:>11.1f}% {:>11.1f}% {:>8} {:>10.1f} {:>12.3f} {:>12.3f}\n",
                note.step,
                note.imbalance_before * 100,
                note.imbalance_predicted * 100,
                note.moved,
+               note.bytes_moved * 1e-3,
                note.decided.count() * 1e3,
                note.migrated.count() * 1e3);
   }
