@@ -99,13 +99,18 @@ void print_balancings(std::span<const BalanceNote> notes) {
 template <int D>
 class Run {
  public:
-  /// Borrows all. `output`: the folder for openPMD files; empty: none. `store` may be null without checkpoints.
+  /// Borrows all. `output`: the folder for openPMD files; empty: none. `checkpoints` may be null without any.
   Run(GridWay<D>& way,
       Ranks& ranks,
       const RunSettings& settings,
       const std::filesystem::path& output,
-      plait::data::CheckpointStore* store)
-      : way_{way}, ranks_{ranks}, settings_{settings}, output_{output}, store_{store}, is_first_{ranks.self() == 0} {}
+      app::CheckpointWriter* checkpoints)
+      : way_{way},
+        ranks_{ranks},
+        settings_{settings},
+        output_{output},
+        checkpoints_{checkpoints},
+        is_first_{ranks.self() == 0} {}
 
   void go_on(const plait::data::Checkpoint& checkpoint) {
     pic::go_on(way_, checkpoint, ranks_);
@@ -142,7 +147,7 @@ class Run {
       if (is_due(done, settings_.checkpoint_steps)) {  // last, so that a restart need not write this step's output
         plait::data::Checkpoint checkpoint = to_checkpoint(way_, settings_.poisson_options());
         checkpoint.values[begin_key] = begin_;
-        store_->write(checkpoint);
+        checkpoints_->write(checkpoint);
       }
       bar.update(done);
     }
@@ -155,7 +160,7 @@ class Run {
 
   void write_output() {
     if (!output_.empty()) {
-      (void)pic::write_output(way_, output_, MPI_COMM_WORLD).value();
+      (void)app::as_agreed([&] { return pic::write_output(way_, output_, MPI_COMM_WORLD).value(); });
     }
   }
 
@@ -193,6 +198,9 @@ class Run {
       }
       fmt::print("checksum {:016x}\n", end.checksum);
     }
+    if (checkpoints_ != nullptr) {
+      checkpoints_->report();
+    }
     return end.misplaced == 0 ? 0 : 1;
   }
 
@@ -200,7 +208,7 @@ class Run {
   Ranks& ranks_;
   const RunSettings& settings_;
   const std::filesystem::path& output_;
-  plait::data::CheckpointStore* store_;
+  app::CheckpointWriter* checkpoints_;
   bool is_first_;
   double begin_ = std::numeric_limits<double>::quiet_NaN();  ///< Energy at the begin; NaN: not known yet.
 };
@@ -284,17 +292,19 @@ int run_in(const RunSettings& settings, const WayKind& kind, Ranks& ranks, plait
                             ranks.self());
   }
   std::unique_ptr<plait::data::CheckpointStore> store;
+  std::optional<app::CheckpointWriter> checkpoints;
   std::optional<plait::data::Checkpoint> checkpoint;
   if (settings.has_checkpoints()) {
     const app::OutputFolder folder{
         .path = settings.checkpoint_folder, .option = "--checkpoint-folder", .prefix = "checkpoint-"};
     store =
         plait::make_checkpoints(*runtime, {.folder = prepare_folder(folder, settings, ranks.self())}, MPI_COMM_WORLD);
+    checkpoints.emplace(*store, "plait-pic", ranks.self() == 0);
     checkpoint = settings.restarts ? find_checkpoint<D>(*store, settings, problem, ranks.self() == 0) : std::nullopt;
   }
   problem.starts_empty = checkpoint.has_value();
   const std::unique_ptr<GridWay<D>> way = make_way(kind, std::move(problem), settings, ranks, runtime);
-  Run<D> run{*way, ranks, settings, output, store.get()};
+  Run<D> run{*way, ranks, settings, output, checkpoints ? &*checkpoints : nullptr};
   if (checkpoint) {
     run.go_on(*checkpoint);
     checkpoint.reset();
