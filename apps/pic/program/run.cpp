@@ -159,8 +159,17 @@ class Run {
   [[nodiscard]] static bool is_due(std::uint64_t step, std::uint64_t every) { return every > 0 && step % every == 0; }
 
   void write_output() {
-    if (!output_.empty()) {
-      (void)app::as_agreed([&] { return pic::write_output(way_, output_, MPI_COMM_WORLD).value(); });
+    if (output_.empty()) {
+      return;
+    }
+    const plait::Result<std::uint64_t> written = pic::write_output(way_, output_, MPI_COMM_WORLD);
+    if (!written) {
+      // All ranks have the error, and one reports it and aborts: MPI_Finalize ends HDF5, and version 1.10 then reads
+      // memory that it freed when it could not close the file.
+      if (is_first_) {
+        throw written.error();
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
     }
   }
 

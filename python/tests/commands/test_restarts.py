@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`plait run --restart`: runs that fail are started again, also one of plait-pic of which ranks are killed."""
+"""`plait run --restart`: runs that fail are started again, also one of which ranks are killed."""
 
 from __future__ import annotations
 
