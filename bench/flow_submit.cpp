@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a task of a flow costs the rank that submits it: when it concerns other ranks only, and when this rank executes
-// it. Beside it, the cost of a deferred task on references.
+// it; and what all tasks of a factorisation cost a rank that has none of the data. Beside it, the cost of a deferred task on references.
 #include <cstdint>
+#include <fstream>
 #include <functional>
+#include <map>
+#include <string>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -36,6 +40,30 @@ class FlowSubmit {
     const plait::FlowKind gemm = flow.kind("gemm");
     add("concerns other ranks, 1 datum", 1, [&] { return update_all(flow, tiles); });
     add("concerns other ranks, 3 data", 1, [&] { return multiply_all(flow, tiles, gemm); });
+  }
+
+  /// Measures what a whole factorisation costs a rank that has none of its data: every rank submits all tasks.
+  void measure_factorisation(std::uint32_t size) {
+    plait::net::LoopbackNetwork network{5};
+    plait::test::LocalRank rank{network.driver(plait::Rank{4}), {.worker_count = 1}};
+    const std::size_t before = resident_bytes();
+    const bench::Stopwatch watch;
+    plait::Flow flow{rank.messages(), rank.scheduler(), rank.trace()};
+    const plait::DataGrid<double> tiles{
+        flow, "A", {.rows = size, .columns = size}, 1, plait::BlockCyclic{.rows = 2, .columns = 2}};
+    const double data_seconds = watch.seconds();
+    const std::uint64_t count = factor(flow, tiles, size);
+    const double task_seconds = watch.seconds() - data_seconds;
+    const double bytes = static_cast<double>(resident_bytes()) - static_cast<double>(before);
+    const std::map<std::string, std::string> params{{"tiles a side", std::to_string(size)},
+                                                    {"tasks", std::to_string(count)}};
+    report_.add({.name = "factorisation elsewhere, creating data", .params = params, .value = data_seconds, .unit = "s"});
+    report_.add({.name = "factorisation elsewhere, submitting", .params = params, .value = task_seconds, .unit = "s"});
+    report_.add({.name = "factorisation elsewhere, a task",
+                 .params = params,
+                 .value = task_seconds * 1e9 / static_cast<double>(count),
+                 .unit = "ns"});
+    report_.add({.name = "factorisation elsewhere, memory", .params = params, .value = bytes * 1e-6, .unit = "MB"});
   }
 
   void measure_here(std::uint32_t workers) {
@@ -140,6 +168,40 @@ class FlowSubmit {
     return count;
   }
 
+  /// Submits the tasks of a Cholesky factorisation of `size` tiles a side. Returns their number.
+  static std::uint64_t factor(plait::Flow& flow, const plait::DataGrid<double>& tiles, std::uint32_t size) {
+    const plait::FlowKind kind = flow.kind("factor");
+    const auto one = [](Value /*to*/) {};
+    const auto two = [](ConstValue /*left*/, Value /*to*/) {};
+    const auto three = [](ConstValue /*left*/, ConstValue /*right*/, Value /*to*/) {};
+    std::uint64_t count = 0;
+    for (std::uint32_t k = 0; k < size; ++k) {
+      flow.submit({.kind = kind}, one, rw(tiles(k, k)));
+      for (std::uint32_t i = k + 1; i < size; ++i) {
+        flow.submit({.kind = kind}, two, r(tiles(k, k)), rw(tiles(i, k)));
+      }
+      for (std::uint32_t j = k + 1; j < size; ++j) {
+        flow.submit({.kind = kind}, two, r(tiles(j, k)), rw(tiles(j, j)));
+        for (std::uint32_t i = j + 1; i < size; ++i) {
+          flow.submit({.kind = kind}, three, r(tiles(i, k)), r(tiles(j, k)), rw(tiles(i, j)));
+        }
+        count += size - j;
+      }
+      count += size - k;
+      for (std::uint32_t i = k; i < size; ++i) {
+        flow.flush(tiles(i, k));
+      }
+    }
+    return count;
+  }
+
+  static std::size_t resident_bytes() {
+    std::size_t whole = 0;
+    std::size_t resident = 0;
+    std::ifstream{"/proc/self/statm"} >> whole >> resident;
+    return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  }
+
   void add(const char* name, std::uint32_t workers, const std::function<std::uint64_t()>& submit) {
     std::vector<double> times;
     for (int repetition = 0; repetition <= repetitions_; ++repetition) {
@@ -166,6 +228,9 @@ int main(int argc, char** argv) {
                        argc,
                        argv};
   FlowSubmit bench{report};
+  for (const std::uint32_t size : report.is_full() ? std::vector{64U, 256U, 1024U} : std::vector{64U, 256U}) {
+    bench.measure_factorisation(size);
+  }
   bench.measure_pruned();
   bench.measure_here(1);
   bench.measure_here(2);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Charged particles emitted from a plate: how close balancing comes to the optimum that the loads allow, and what
-// lending costs a step. On the ranks of the run, all ways alternate, block by block. For more ranks, balancers place
-// the patch costs that were measured here, and a model of the network plays the phase.
+// lending costs a step. On the ranks of the run, all ways alternate, block by block; then so do all balancers, those of
+// Zoltan beside ours. For more ranks, balancers place the patch costs that were measured here, and a model of the
+// network plays the phase.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,14 +13,18 @@
 #include <utility>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "plait/data/balance/zoltan/entries.hpp"
+
+#include "pic/balancers.hpp"
+#include "pic/block.hpp"
 #include "pic/mpi/mpi_ranks.hpp"
 #include "pic/parallel/collection_way.hpp"
 #include "pic/parallel/plain_way.hpp"
 #include "pic/phase_model.hpp"
 #include "support/report.hpp"
-#include "support/stopwatch.hpp"
 
 namespace {
 
@@ -37,42 +42,6 @@ pic::ProblemOptions plate(std::int32_t cells, int blocks) {
           .cells = {cells, cells},
           .steps = static_cast<std::uint64_t>(blocks) * block_steps,
           .plate = {0.05, 0.30}};
-}
-
-/// The times of a block of steps on the slowest rank, in seconds a step.
-struct BlockTimes {
-  double step = 0;
-  double particles = 0;  ///< The particle phase: handing particles over, waiting for ranks with more, and balancing.
-  double lending = 0;    ///< Fields to patches, charges and currents to the solver.
-};
-
-/// Collective.
-BlockTimes run_block(pic::GridWay<2>& way, pic::Ranks& ranks, int steps) {
-  (void)ranks.max(0);  // all begin at the same time
-  const pic::Profile before = way.profile();
-  const bench::Stopwatch watch;
-  for (int step = 0; step < steps; ++step) {
-    way.step();
-  }
-  const double took = watch.seconds();
-  const pic::Profile after = way.profile();
-  const auto particles = (after.particles - before.particles) + (after.migration - before.migration);
-  const auto lending = after.hand_over - before.hand_over;
-  return {ranks.max(took) / steps, ranks.max(particles.count()) / steps, ranks.max(lending.count()) / steps};
-}
-
-/// The least seconds a step of the particle phase, by the loads since the last call: those of the mean rank, or of the
-/// heaviest patch.
-double optimum_of(pic::CollectionWay<2>& way, pic::Ranks& ranks) {
-  double mine = 0;
-  double heaviest = 0;
-  for (const plait::data::ElementLoad& load : way.take_loads()) {
-    mine += load.seconds;
-    heaviest = std::max(heaviest, load.seconds);
-  }
-  std::array<std::int64_t, 1> sum{std::llround(mine * 1e9)};
-  ranks.sum(sum);
-  return std::max(static_cast<double>(sum[0]) * 1e-9 / ranks.count(), ranks.max(heaviest)) / block_steps;
 }
 
 struct Series {
@@ -95,14 +64,14 @@ void measure_factor(bench::Report& report, plait::Runtime& runtime, pic::Ranks& 
   pic::CollectionWay<2> balanced{problem(), with, runtime, ranks};
   Series series;
   for (int round = -warm_blocks; round < rounds; ++round) {
-    const BlockTimes plain_times = run_block(plain, ranks, block_steps);
-    const double unbalanced_step = run_block(unbalanced, ranks, block_steps).step;
-    const double synchronous_step = run_block(synchronous, ranks, block_steps).step;
-    const BlockTimes times = run_block(balanced, ranks, block_steps);
+    const bench::BlockTimes plain_times = bench::run_block(plain, ranks, block_steps);
+    const double unbalanced_step = bench::run_block(unbalanced, ranks, block_steps).step;
+    const double synchronous_step = bench::run_block(synchronous, ranks, block_steps).step;
+    const bench::BlockTimes times = bench::run_block(balanced, ranks, block_steps);
     if (round < 0) {
       continue;
     }
-    const double optimum = optimum_of(balanced, ranks);
+    const double optimum = bench::take_loads(balanced, ranks, block_steps).optimum();
     series.plain.push_back(plain_times.step);
     series.unbalanced.push_back(unbalanced_step);
     series.synchronous.push_back(synchronous_step);
@@ -154,9 +123,9 @@ Recorded record(plait::Runtime& runtime, pic::Ranks& ranks, int patches) {
   const pic::Problem<2> problem = pic::make_problem<2>(plate(4 * edge, 8));
   const int each = patches / ranks.count();
   pic::CollectionWay<2> way{problem, {.patches_per_rank = each}, runtime, ranks};
-  run_block(way, ranks, 7 * block_steps);
+  (void)bench::run_block(way, ranks, 7 * block_steps);
   (void)way.take_loads();
-  run_block(way, ranks, block_steps);
+  (void)bench::run_block(way, ranks, block_steps);
   const pic::Layout<2> layout{problem.physics.grid, ranks.count(), each};
   Recorded recorded{.parts = layout.patches.parts()};
   struct Load {
@@ -239,15 +208,31 @@ void model(bench::Report& report, Recorded recorded, std::uint32_t rank_count) {
                 10});
   };
   add("none", balance::present_placement(problem));
-  for (const char* const name : {"bisection", "greedy"}) {
-    add(name, balance::make_balancer(name)->decide(problem).placement);
+  for (const char* const name : {"bisection", "greedy", "zoltan-rcb", "zoltan-hsfc", "zoltan-graph"}) {
+    try {
+      add(name, balance::make_balancer(name, balance::entries_with_zoltan())->decide(problem).placement);
+    } catch (const plait::Error& error) {
+      report.note(error.what());
+    }
   }
+}
+
+void measure_balancers(bench::Report& report, plait::Runtime& runtime, pic::Ranks& ranks) {
+  const int rounds = report.is_full() ? 21 : 7;
+  bench::compare_balancers(report,
+                           runtime,
+                           ranks,
+                           {.problem = plate(96, rounds + warm_blocks),
+                            .block_steps = block_steps,
+                            .warm_blocks = warm_blocks,
+                            .blocks = rounds});
 }
 
 void measure(bench::Report& report, plait::Runtime& runtime, pic::Ranks& ranks) {
   for (const int factor : report.is_full() ? std::vector{1, 2, 4, 8, 16, 32} : std::vector{1, 4, 16, 32}) {
     measure_factor(report, runtime, ranks, factor);
   }
+  measure_balancers(report, runtime, ranks);
   const Recorded recorded = record(runtime, ranks, 16384);
   for (const std::uint32_t rank_count : {64U, 256U, 1024U}) {
     if (ranks.self() == 0) {
@@ -259,17 +244,21 @@ void measure(bench::Report& report, plait::Runtime& runtime, pic::Ranks& ranks) 
 }  // namespace
 
 int main(int argc, char** argv) {
+  bool has_balancers_only = false;
   bench::Report report{"plate",
                        "an emission that no fixed decomposition can balance runs within 10 % of what its loads allow, "
                        "on a collection with 16 patches a rank",
-                       2,
+                       {.ranks = {2}},
                        argc,
-                       argv};
+                       argv,
+                       [&](CLI::App& app) {
+                         app.add_flag("--balancers", has_balancers_only, "Balancers only, ours and those of Zoltan");
+                       }};
   plait::MpiSession session{argc, argv, true};
   try {
     plait::Runtime runtime{MPI_COMM_WORLD};
     pic::MpiRanks ranks{MPI_COMM_WORLD};
-    measure(report, runtime, ranks);
+    (has_balancers_only ? measure_balancers : measure)(report, runtime, ranks);
     report.finish();
   } catch (const std::exception& error) {
     session.fail("bench_plate", error);

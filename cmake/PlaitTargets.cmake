@@ -257,9 +257,10 @@ function(plait_program_test path program)
     ENVIRONMENT PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/support)
 endfunction()
 
-# plait_fortran_programs(<target> <folder> <source>...): MPI programs in Fortran for tests, each <folder>/NAME for its
-# NAME.f90. Without a Fortran compiler they are not there.
+# plait_fortran_programs(<target> <folder> <source>... [OPTIONS <option>...]): MPI programs in Fortran for tests, each
+# <folder>/NAME for its NAME.f90, compiled with the options. Without a Fortran compiler they are not there.
 function(plait_fortran_programs target folder)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "OPTIONS")
   set(family openmpi)
   if("${MPI_C_LIBRARIES}" MATCHES "mpich")
     set(family mpich)
@@ -271,12 +272,12 @@ function(plait_fortran_programs target folder)
     message(STATUS "plait: no Fortran compiler; ${target} is not built (Debian: gfortran)")
     return()
   endif()
-  foreach(source IN LISTS ARGN)
+  foreach(source IN LISTS arg_UNPARSED_ARGUMENTS)
     cmake_path(ABSOLUTE_PATH source)
     cmake_path(GET source STEM name)
     add_custom_command(OUTPUT ${folder}/${name} DEPENDS ${source} VERBATIM
       COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
-      COMMAND ${PLAIT_MPI_FORTRAN} -w -O1 -o ${folder}/${name} ${source})
+      COMMAND ${PLAIT_MPI_FORTRAN} -w -O1 -o ${folder}/${name} ${source} ${arg_OPTIONS})
     list(APPEND programs ${folder}/${name})
   endforeach()
   add_custom_target(${target} ALL DEPENDS ${programs})

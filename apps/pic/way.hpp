@@ -55,6 +55,7 @@ struct BalanceNote {
   double imbalance_predicted = 0;
   double imbalance_bound = 0;  ///< The least of any placement: the heaviest patch over the mean, less 1.
   std::uint64_t moved = 0;     ///< Patches, of all ranks.
+  double bytes_moved = 0;      ///< With their particles, of all ranks.
   Profile::Seconds decided{};  ///< Measuring and deciding, on this rank.
   Profile::Seconds migrated{};
 };

@@ -42,4 +42,27 @@ std::optional<plait::data::NewestCheckpoint> find_checkpoint(plait::data::Checkp
   return newest;
 }
 
+void CheckpointWriter::write(const plait::data::Checkpoint& checkpoint) {
+  try {
+    store_.write(checkpoint);
+    ++written_;
+    was_refused_ = false;
+  } catch (const plait::Error& error) {
+    if (error.code() != plait::ErrorCode::io) {
+      throw AgreedError{error};
+    }
+    ++refused_;
+    if (is_first_ && !was_refused_) {
+      fmt::print(stderr, "{}: {}; the run continues, and a restart uses the one before\n", program_, error.what());
+    }
+    was_refused_ = true;
+  }
+}
+
+void CheckpointWriter::report() const {
+  if (is_first_ && refused_ > 0) {
+    fmt::print(stderr, "{}: {} of {} checkpoints were not written\n", program_, refused_, refused_ + written_);
+  }
+}
+
 }  // namespace app

@@ -3,9 +3,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "plait/fft/mpi/variants.hpp"
 #include "plait/plait.hpp"
+
+#ifdef BENCH_HAS_COARRAYS
+#include "alltoall/coarray/coarray.hpp"
+#endif
 
 namespace alltoall {
 
@@ -141,7 +146,11 @@ const char* to_string(Direction direction) noexcept {
 }
 
 std::vector<plait::fft::Variant> variants() {
-  std::vector<plait::fft::Variant> all = plait::fft::mpi::variants(MPI_COMM_WORLD);
+  const plait::fft::mpi::VariantOptions options;
+  std::vector<plait::fft::Variant> all = plait::fft::mpi::variants(MPI_COMM_WORLD, options);
+#ifdef BENCH_HAS_COARRAYS
+  std::ranges::move(coarray_variants(MPI_COMM_WORLD, options.chunk_bytes), std::back_inserter(all));
+#endif
   for (plait::fft::Variant variant : plait::fft::variants()) {
     if (variant.name == "PLB") {
       variant.twin.clear();  // it is the one that blocks

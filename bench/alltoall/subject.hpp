@@ -46,7 +46,8 @@ class Subject {
   virtual void run(Work& work) = 0;
 };
 
-/// The variants of `plait::fft`: those that call MPI on MPI_COMM_WORLD, then plait's own. The first is MPI.
+/// The variants of `plait::fft`: those that call MPI on MPI_COMM_WORLD, those in coarray Fortran if built,
+/// then plait's own. The first is MPI.
 [[nodiscard]] std::vector<plait::fft::Variant> variants();
 
 /// Where a subject runs.

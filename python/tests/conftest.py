@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from pathlib import Path
 
 import pytest
@@ -33,3 +34,15 @@ def small_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ring = Ring(ranks=2, workers=1, seed=5)
     ring.run(2)
     return ring.write(tmp_path_factory.mktemp("runs") / "small")
+
+
+@pytest.fixture
+def fake_mpi(tmp_path: Path) -> Path:
+    """A launcher that calls itself MPICH, and starts the program once."""
+    path = tmp_path / "mpiexec"
+    path.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && { echo "HYDRA build details: Version: 4.2"; exit 0; }\n'
+        'while [ "$1" != -n ]; do shift; done\nshift 2\nexec "$@"\n'
+    )
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path

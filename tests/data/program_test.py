@@ -37,11 +37,12 @@ class Program(ProgramCase):
     def test_a_table_has_a_line_for_each_balancer(self) -> None:
         files = write_run(self.folder)
         names = [line.split()[0] for line in self.good("--list", ranks=0).splitlines()]
-        self.assertLessEqual({"greedy", "refine", "bisection", "two_level", "hypercube"}, set(names))
+        own = names[: names.index("zoltan_rcb")]  # Zoltan's balancers run by request only
+        self.assertLessEqual({"greedy", "refine", "bisection", "two_level", "hypercube"}, set(own))
         text = self.good(*files, "--json", self.folder / "all.json", ranks=0)
         self.assertIn("phase 3 of 2 to 3: 64 objects on 4 ranks", text)
         results = json.loads((self.folder / "all.json").read_text())
-        self.assertEqual([line["balancer"] for line in results["lines"]], ["as it is", *names])
+        self.assertEqual([line["balancer"] for line in results["lines"]], ["as it is", *own])
         before = results["lines"][0]
         for line in results["lines"][1:]:
             with self.subTest(line["balancer"]):
@@ -94,7 +95,7 @@ class Program(ProgramCase):
 
     def test_zoltan_balances_where_it_is_built_in(self) -> None:
         files = write_run(self.folder)
-        names = ["zoltan_rcb", "zoltan_hsfc", "zoltan_graph"]
+        names = ["zoltan_rcb", "zoltan-hsfc", "zoltan_graph"]
         words = [word for name in names for word in ("--balancer", name)]
         done = run(*files, *words, "--json", self.folder / "z.json", ranks=0)
         if "is not in this build" in done.stderr:
@@ -102,7 +103,7 @@ class Program(ProgramCase):
             self.skipTest("Zoltan was not there when plait was built (libtrilinos-zoltan-dev)")
         self.assertEqual(done.returncode, 0, done.stderr)
         before, *lines = json.loads((self.folder / "z.json").read_text())["lines"]
-        self.assertEqual([line["balancer"] for line in lines], names)
+        self.assertEqual([line["balancer"] for line in lines], [name.replace("-", "_") for name in names])
         for line in lines:
             self.assertLess(line["imbalance"], before["imbalance"] / 3, line["balancer"])
 

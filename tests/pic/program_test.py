@@ -9,6 +9,7 @@ import unittest
 
 from program_case import ProgramCase, run
 
+ZOLTAN = tuple(f"zoltan-{method}" for method in ("rcb", "hsfc", "graph"))
 PLATE = ("--problem", "plate", "--cells", 24, 20, "--steps", 12, "--particles-per-cell", 6)
 
 
@@ -42,6 +43,25 @@ class Program(ProgramCase):
                 with self.subTest(way=way, ranks=ranks):
                     text = self.good(*PLATE, "--way", *way, "--patches", 1 + ranks % 3, ranks=ranks)
                     self.assertEqual(self.value("checksum", text), expected)
+
+    def test_zoltan_balances_where_it_is_built_in(self) -> None:
+        expected = self.value("checksum", self.good(*PLATE, ranks=1))
+        for way in ("synchronous", "collection"):
+            for balancer in ZOLTAN:
+                with self.subTest(way=way, balancer=balancer):
+                    options = ("--way", way, "--patches", 8, "--balance-every", 4, "--balancer", balancer)
+                    done = run(*PLATE, *options, ranks=3)
+                    if "is not in this build" in done.stderr:
+                        self.assertNotEqual(done.returncode, 0)
+                        self.assertIn("install libtrilinos-zoltan-dev", done.stderr)
+                        self.skipTest("Zoltan was not there when plait was built (libtrilinos-zoltan-dev)")
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertEqual(self.value("checksum", done.stdout), expected)
+                    balanced = re.findall(r"^ +(\d+) +([\d.]+)% +([\d.]+)% +(\d+) ", done.stdout, re.MULTILINE)
+                    self.assertTrue(balanced, done.stdout)
+                    _, before, predicted, moved = map(float, balanced[0])
+                    self.assertLess(predicted, before / 2)
+                    self.assertGreater(moved, 0)
 
     def test_particles_that_cross_many_patches_in_a_step_arrive(self) -> None:
         fast = ("--problem", "uniform", "--cells", 20, 16, "--particles-per-cell", 2, "--solver", "electrostatic")

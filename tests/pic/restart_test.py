@@ -117,6 +117,37 @@ class Restart(ProgramCase):
         self.assertIn("restarted from step 3 of ", done.stdout)
         self.assertEqual(self.checksum(done.stdout), unbroken)
 
+    def test_a_full_disk_costs_checkpoints_and_nothing_else(self) -> None:
+        disk = self.folder / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=1m", "plait-test", disk], capture_output=True, check=False
+        )
+        if mounted.returncode != 0:
+            self.skipTest("a small disk needs the right to mount one")
+        self.addCleanup(subprocess.run, ["umount", disk], check=True)
+        problem = ("--problem", "plate", "--cells", 24, 24, "--steps", 120)
+        unbroken = self.checksum(self.good(*problem, ranks=1))
+        keep = ("--checkpoint-every", 10, "--checkpoint-folder", disk / "left")
+        done = run(*problem, *COLLECTION, *keep, ranks=3)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.checksum(done.stdout), unbroken)
+        own = [line for line in done.stderr.splitlines() if line.startswith("plait-pic: ")]
+        self.assertEqual(len(own), 2, done.stderr)
+        self.assertRegex(own[0], r"step \d+ was not written: .*No space left.*the run continues")
+        self.assertRegex(own[1], r"\d+ of 12 checkpoints were not written")
+        steps = [int(file.stem.rpartition("-")[2]) for file in (disk / "left").glob("checkpoint-*.h5")]
+        refused = int(re.search(r"step (\d+)", own[0]).group(1))
+        self.assertEqual(max(steps), refused - 10, "what was written before stays")
+        self.assertFalse(list((disk / "left").glob("*.partial")))
+        text = self.good(*problem, "--restart", "--checkpoint-folder", disk / "left", ranks=2)
+        self.assertIn(f"restarted from step {max(steps)} of ", text)
+        self.assertEqual(self.checksum(text), unbroken)
+        # An output file ends the run, in one sentence.
+        done = run(*problem, "--output", disk / "fields", "--output-every", 10, ranks=3)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(sum(line.startswith("plait-pic: ") for line in done.stderr.splitlines()), 1, done.stderr)
+
     def test_what_is_of_another_run_is_refused(self) -> None:
         left = self.folder / "left"
         keep = ("--checkpoint-every", 3, "--checkpoint-folder", left)

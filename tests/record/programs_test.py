@@ -137,10 +137,11 @@ class RealPrograms(Recorded):
         self.reported(run, "MPI_Iallreduce", "MPI_Put")
         self.replayed(run)
 
-    def fortran(self, name: str) -> pathlib.Path:
+    def fortran(self, name: str, *packages: str) -> pathlib.Path:
         program = pathlib.Path(BUILT) / name
         if not program.exists():
-            self.skipTest("no Fortran compiler for this MPI when it was built: apt-get install gfortran")
+            needs = " ".join(("gfortran", *packages))
+            self.skipTest(f"no Fortran compiler for this MPI when it was built: apt-get install {needs}")
         return program
 
     def test_fortran_with_the_module_mpi(self) -> None:
@@ -156,6 +157,15 @@ class RealPrograms(Recorded):
             self.fortran("halo_f08"), ranks=3, functions={"MPI_Irecv", "MPI_Isend", "MPI_Wait", "MPI_Comm_split"}
         )
         self.assertEqual(read_run(run).messages["size_bytes"].to_list(), [160_000] * (2 * 3 * 10))
+
+    def test_coarray_fortran(self) -> None:
+        program = self.fortran("coarrays", "libcoarrays-openmpi-dev")
+        # By shared memory Open MPI makes no windows over memory of the program where tools/mpiexec starts it.
+        command = ("env", "OMPI_MCA_osc=ucx", program)
+        run = self.unchanged(*command, ranks=3, functions={"MPI_Get", "MPI_Win_create", "MPI_Reduce"})
+        self.reported(run, "MPI_Get", "MPI_Win_lock")
+        fetched = calls_of(read_run(run), "MPI_Get")
+        self.assertEqual(fetched["bytes_got"].to_list(), [8] * (2 * 3 * 20))
 
     @unittest.skipUnless(RING, "plait-ring is not built here: it needs HDF5")
     def test_plaits_own_ring_over_mpi(self) -> None:

@@ -53,7 +53,7 @@ CollectionWay<D>::CollectionWay(
     : Base{std::move(problem), options.patches_per_rank, ranks, poisson},
       trace_{runtime.trace()},
       worker_count_{static_cast<double>(runtime.worker_count())},
-      balancer_{options.balancer.empty() ? nullptr : balance::make_balancer(options.balancer)},
+      balancer_{options.balancer.empty() ? nullptr : balance::make_balancer(options.balancer, options.balancers)},
       balance_steps_{options.balance_steps},
       patches_{runtime,
                shape_of<D>(layout_.patches.parts()),
@@ -226,6 +226,7 @@ void CollectionWay<D>::balance() {
                       .imbalance_predicted = report.imbalance_predicted,
                       .imbalance_bound = report.imbalance_bound,
                       .moved = report.objects_moved,
+                      .bytes_moved = report.bytes_moved,
                       .decided = deciding,
                       .migrated = moving});
   }

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
+
+#include "plait/plait.hpp"
 
 namespace pic {
 
@@ -12,6 +15,8 @@ struct BalanceOptions {
   int patches_per_rank = 16;
   /// As on a command line, see `plait::data::balance::make_balancer`; empty: none.
   std::string balancer;
+  /// Where the balancer's name is searched.
+  std::span<const plait::data::balance::BalancerEntry> balancers = plait::data::balance::balancer_entries();
   std::uint64_t balance_steps = 20;  ///< Between two balancings, or checks whether one pays.
   /// Patches of a collection migrate only if the gain over the next steps exceeds the cost of balancing so far.
   bool must_pay = false;

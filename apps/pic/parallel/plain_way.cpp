@@ -17,7 +17,7 @@ template <int D>
 PlainWay<D>::PlainWay(Problem<D> problem, const BalanceOptions& options, Ranks& ranks, PoissonOptions poisson)
     : Base{std::move(problem), options.patches_per_rank, ranks, poisson},
       self_{static_cast<std::uint32_t>(ranks.self())},
-      balancer_{options.balancer.empty() ? nullptr : balance::make_balancer(options.balancer)},
+      balancer_{options.balancer.empty() ? nullptr : balance::make_balancer(options.balancer, options.balancers)},
       balance_steps_{options.balance_steps},
       out_(static_cast<std::size_t>(ranks.count())),
       in_(static_cast<std::size_t>(ranks.count())) {
@@ -162,6 +162,7 @@ void PlainWay<D>::balance() {
   note.imbalance_predicted = score.imbalance();
   note.imbalance_bound = score.load_mean > 0 ? balance::load_bound(problem) / score.load_mean - 1 : 0;
   note.moved = score.objects_moved;
+  note.bytes_moved = score.bytes_moved;
   {
     const Timer timer{note.migrated};
     migrate(decision.placement);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "plait/base/command_line.hpp"
+#include "plait/data/balance/zoltan/entries.hpp"
 #include "plait/plait.hpp"
 
 #include "pic/program/run.hpp"
@@ -55,8 +56,9 @@ void add_way(CLI::App& app, pic::RunSettings& s) {
   app::OptionGroup way{app, "Parallel computing (the result does not depend on it)"};
   way.add_with_default("--way", s.way, app::list_named("How:", pic::way_kinds()));
   way.add_with_default("--patches", s.patches_per_rank, "Patches on each rank at first");
-  way.add(
-      "--balancer", s.balancer, app::list_named("How patches are balanced:", plait::data::balance::balancer_entries()));
+  way.add("--balancer",
+          s.balancer,
+          app::list_named("How patches are balanced:", plait::data::balance::entries_with_zoltan()));
   way.add_with_default(
       "--balance-every",
       s.balance_every,

@@ -75,19 +75,21 @@ void print_balancings(std::span<const BalanceNote> notes) {
   if (notes.empty()) {
     return;
   }
-  fmt::print("\n{:>8} {:>12} {:>12} {:>8} {:>12} {:>12}\n",
+  fmt::print("\n{:>8} {:>12} {:>12} {:>8} {:>10} {:>12} {:>12}\n",
              "balanced",
              "imbalance",
              "predicted",
              "moved",
+             "moved (kB)",
              "decided (ms)",
              "moved (ms)");
   for (const BalanceNote& note : notes) {
-    fmt::print("{:>8} {:>11.1f}% {:>11.1f}% {:>8} {:>12.3f} {:>12.3f}\n",
+    fmt::print("{:>8} {:>11.1f}% {:>11.1f}% {:>8} {:>10.1f} {:>12.3f} {:>12.3f}\n",
                note.step,
                note.imbalance_before * 100,
                note.imbalance_predicted * 100,
                note.moved,
+               note.bytes_moved * 1e-3,
                note.decided.count() * 1e3,
                note.migrated.count() * 1e3);
   }
@@ -97,13 +99,18 @@ void print_balancings(std::span<const BalanceNote> notes) {
 template <int D>
 class Run {
  public:
-  /// Borrows all. `output`: the folder for openPMD files; empty: none. `store` may be null without checkpoints.
+  /// Borrows all. `output`: the folder for openPMD files; empty: none. `checkpoints` may be null without any.
   Run(GridWay<D>& way,
       Ranks& ranks,
       const RunSettings& settings,
       const std::filesystem::path& output,
-      plait::data::CheckpointStore* store)
-      : way_{way}, ranks_{ranks}, settings_{settings}, output_{output}, store_{store}, is_first_{ranks.self() == 0} {}
+      app::CheckpointWriter* checkpoints)
+      : way_{way},
+        ranks_{ranks},
+        settings_{settings},
+        output_{output},
+        checkpoints_{checkpoints},
+        is_first_{ranks.self() == 0} {}
 
   void go_on(const plait::data::Checkpoint& checkpoint) {
     pic::go_on(way_, checkpoint, ranks_);
@@ -140,7 +147,7 @@ class Run {
       if (is_due(done, settings_.checkpoint_steps)) {  // last, so that a restart need not write this step's output
         plait::data::Checkpoint checkpoint = to_checkpoint(way_, settings_.poisson_options());
         checkpoint.values[begin_key] = begin_;
-        store_->write(checkpoint);
+        checkpoints_->write(checkpoint);
       }
       bar.update(done);
     }
@@ -152,8 +159,17 @@ class Run {
   [[nodiscard]] static bool is_due(std::uint64_t step, std::uint64_t every) { return every > 0 && step % every == 0; }
 
   void write_output() {
-    if (!output_.empty()) {
-      (void)pic::write_output(way_, output_, MPI_COMM_WORLD).value();
+    if (output_.empty()) {
+      return;
+    }
+    const plait::Result<std::uint64_t> written = pic::write_output(way_, output_, MPI_COMM_WORLD);
+    if (!written) {
+      // All ranks have the error, and one reports it and aborts: MPI_Finalize ends HDF5, and version 1.10 then reads
+      // memory that it freed when it could not close the file.
+      if (is_first_) {
+        throw written.error();
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
     }
   }
 
@@ -191,6 +207,9 @@ class Run {
       }
       fmt::print("checksum {:016x}\n", end.checksum);
     }
+    if (checkpoints_ != nullptr) {
+      checkpoints_->report();
+    }
     return end.misplaced == 0 ? 0 : 1;
   }
 
@@ -198,7 +217,7 @@ class Run {
   Ranks& ranks_;
   const RunSettings& settings_;
   const std::filesystem::path& output_;
-  plait::data::CheckpointStore* store_;
+  app::CheckpointWriter* checkpoints_;
   bool is_first_;
   double begin_ = std::numeric_limits<double>::quiet_NaN();  ///< Energy at the begin; NaN: not known yet.
 };
@@ -282,17 +301,19 @@ int run_in(const RunSettings& settings, const WayKind& kind, Ranks& ranks, plait
                             ranks.self());
   }
   std::unique_ptr<plait::data::CheckpointStore> store;
+  std::optional<app::CheckpointWriter> checkpoints;
   std::optional<plait::data::Checkpoint> checkpoint;
   if (settings.has_checkpoints()) {
     const app::OutputFolder folder{
         .path = settings.checkpoint_folder, .option = "--checkpoint-folder", .prefix = "checkpoint-"};
     store =
         plait::make_checkpoints(*runtime, {.folder = prepare_folder(folder, settings, ranks.self())}, MPI_COMM_WORLD);
+    checkpoints.emplace(*store, "plait-pic", ranks.self() == 0);
     checkpoint = settings.restarts ? find_checkpoint<D>(*store, settings, problem, ranks.self() == 0) : std::nullopt;
   }
   problem.starts_empty = checkpoint.has_value();
   const std::unique_ptr<GridWay<D>> way = make_way(kind, std::move(problem), settings, ranks, runtime);
-  Run<D> run{*way, ranks, settings, output, store.get()};
+  Run<D> run{*way, ranks, settings, output, checkpoints ? &*checkpoints : nullptr};
   if (checkpoint) {
     run.go_on(*checkpoint);
     checkpoint.reset();

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "plait/data/balance/zoltan/entries.hpp"
 #include "plait/plait.hpp"
 
 #include "support/choice.hpp"
@@ -48,10 +49,13 @@ PoissonOptions RunSettings::poisson_options() const {
 }
 
 BalanceOptions RunSettings::balance_options() const {
+  BalanceOptions options{.patches_per_rank = patches_per_rank,
+                         .balancer = balancer,
+                         .balancers = plait::data::balance::entries_with_zoltan(),
+                         .statistics = balance_loads};
   if (!balancer.empty()) {
-    (void)plait::data::balance::make_balancer(balancer);
+    (void)plait::data::balance::make_balancer(balancer, options.balancers);
   }
-  BalanceOptions options{.patches_per_rank = patches_per_rank, .balancer = balancer, .statistics = balance_loads};
   if (balance_every == "auto") {
     options.balance_steps = 10;
     options.horizon_steps = 50;

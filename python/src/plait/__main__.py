@@ -139,6 +139,19 @@ def run(
     sample: Sample = None,
     profile: Profile = False,
     window: ProfileWindow = None,
+    restart: Annotated[
+        int,
+        typer.Option(
+            "--restart",
+            min=0,
+            max=1000,
+            metavar="N",
+            help="Start a run that fails again, N times at most.",
+        ),
+    ] = 0,
+    fewer_ranks: Annotated[
+        bool, typer.Option("--fewer-ranks", help="Each restart has one rank less.")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print which settings were chosen at the start.")
     ] = False,
@@ -161,6 +174,13 @@ def run(
       plait run -n 512 --profile --window 10s/1000s ./long_run     (sums, and all events at times)
 
       plait run -n 2 --no-trace ./my_program     (only start it)
+
+      plait run -n 64 --restart 5 plait-pic --steps 9000 --checkpoint-every 100 --restart
+
+    With --restart, a run of which a rank is killed, or that fails otherwise, is started again with the
+    same command: the program must continue by itself, as plait-pic does with an option of this name.
+    Wrong options (status 2) and a program that cannot be started (126, 127) end at once, as does Ctrl-C.
+    RUN has the trace of the last attempt, RUN/attempt-1 that of the first.
     """
     require_profile(profile, window)
     status = _load("run").run_program(
@@ -183,6 +203,7 @@ def run(
             sample=sample,
             profile=profile,
             window=window,
+            restarts=_load("run").Restarts(restart, fewer_ranks),
         )
     )
     raise typer.Exit(status)

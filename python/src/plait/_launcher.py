@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from plait import _launchers
@@ -35,6 +35,10 @@ class Launcher:
     @property
     def kind(self) -> _launchers.LauncherKind:
         return _launchers.kind_named(self.family) or _launchers.UNKNOWN
+
+    def ending_together(self) -> Launcher:
+        """The same, which ends all ranks when one has failed."""
+        return replace(self, words=(*self.words, *self.kind.together))
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ class LauncherKind:
     free: tuple[str, ...] = ()  # ranks are bound to nothing
     bound: tuple[str, ...] = ()  # each rank is bound to a core
     crowded: tuple[str, ...] = ()  # more ranks than cores
+    together: tuple[str, ...] = ()  # all ranks end when one fails; empty where they do anyway
 
 
 #: In this order: of kinds that share a name, the first whose answer fits.
@@ -63,6 +64,7 @@ KINDS = (
         free=("--cpu-bind=none",),
         bound=("--cpu-bind=cores",),
         crowded=("--overcommit",),
+        together=("--kill-on-bad-exit=1",),
     ),
     LauncherKind(
         name="Flux",

@@ -8,38 +8,18 @@ import os
 import random
 import shutil
 import signal
-import stat
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trace_writer as w
 from marks import needs_dot
+from plait_command import assert_one_sentence, run_plait, script
 
 import plait
 from plait.report.analysis import analyse
-
-
-def run_plait(*arguments: object, cwd: Path | None = None, **environment: str) -> Any:
-    return subprocess.run(
-        [sys.executable, "-m", "plait", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "100", **environment},
-        timeout=240,
-        check=False,
-    )
-
-
-def assert_one_sentence(done: Any, words: str, status: int = 1) -> None:
-    assert done.returncode == status, done.stderr
-    assert done.stderr.startswith("plait: ")
-    assert done.stderr.count("\n") == 1
-    assert words in done.stderr
 
 
 def test_every_public_name_is_there() -> None:
@@ -146,25 +126,6 @@ def test_reports_of_damaged_runs_end_well_or_in_one_sentence(small_folder: Path,
         except plait.PlaitError as error:
             assert "\n" not in str(error)
     assert reported > 0
-
-
-@pytest.fixture
-def fake_mpi(tmp_path: Path) -> Path:
-    """A launcher that calls itself MPICH, and starts the program once."""
-    path = tmp_path / "mpiexec"
-    path.write_text(
-        '#!/bin/sh\n[ "$1" = --version ] && { echo "HYDRA build details: Version: 4.2"; exit 0; }\n'
-        'while [ "$1" != -n ]; do shift; done\nshift 2\nexec "$@"\n'
-    )
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return path
-
-
-def script(folder: Path, text: str) -> Path:
-    path = folder / "program"
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    return path
 
 
 def test_run_sets_the_environment_and_passes_arguments_on(tmp_path: Path, fake_mpi: Path) -> None:

@@ -290,6 +290,7 @@ std::string sentence_of(const std::function<void()>& call) {
 
 TEST(Balancers, are_found_by_name_and_say_what_there_is) {
   EXPECT_EQ(make_balancer("greedy")->name(), "greedy");
+  EXPECT_EQ(make_balancer("two-level")->name(), make_balancer("two_level")->name());
   EXPECT_NE(sentence_of([] { (void)make_balancer("gready"); }).find("greedy"), std::string::npos);
   EXPECT_NE(sentence_of([] { (void)make_balancer("greedy:fast=1"); }).find("fast"), std::string::npos);
   EXPECT_NE(sentence_of([] { (void)make_balancer("greedy:fast"); }).find("option=value"), std::string::npos);

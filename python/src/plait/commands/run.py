@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +24,7 @@ from plait import _launchers
 from plait._build import built_application
 from plait._errors import PlaitError, Status
 from plait._files import write_text
+from plait.commands._restarts import Restarts, keep_attempt, remove_attempts
 from plait.commands._window import profile_variables
 
 #: How long a job may go on after a rank of it has died.
@@ -62,6 +63,7 @@ class Job:
     sample: int | None = None
     profile: bool = False
     window: str | None = None
+    restarts: Restarts = field(default_factory=Restarts)
 
     @property
     def is_preloaded(self) -> bool:
@@ -118,13 +120,40 @@ def run_program(job: Job) -> int:
         )
     _require_consistent(job)
     counted = profile_variables(profile=job.profile, window=job.window)
+    job.restarts.require_consistent()
     program = find_program(job.program)
     found = launcher.find_launcher(job.mpiexec)
+    if job.restarts.most > 0:
+        found = found.ending_together()
+    place_of_run = Place(job.output, job.name, Path(job.program).name, job.force)
+    folder = make_run_folder(place_of_run) if job.trace else None
+    restarts = 0
+    while True:
+        ending = _run_once(job, program, found, folder, counted)
+        if ending.is_good or not job.restarts.follow(
+            restarts, ending.exit_status, ending.stopped_by is not None
+        ):
+            return _tell(job, folder, ending, restarts)
+        restarts += 1
+        job = replace(job, ranks=job.restarts.ranks(job.ranks))
+        if folder is not None:
+            keep_attempt(folder, restarts, _OWN_FILES)
+        say(
+            f"{Path(program).name} {ending.in_words()} after {ending.took_s:.3g} s; restart {restarts} "
+            f"of {job.restarts.most}, on {job.ranks} rank{'s' if job.ranks > 1 else ''}"
+        )
+
+
+def _run_once(
+    job: Job,
+    program: str,
+    found: launcher.Launcher,
+    folder: Path | None,
+    counted: dict[str, str],
+) -> Ending:
     place = launcher.Placement(
         job.ranks, job.workers or _workers_of_shell(), launcher.available_cores(), job.bind
     )
-    place_of_run = Place(job.output, job.name, Path(job.program).name, job.force)
-    folder = make_run_folder(place_of_run) if job.trace else None
     command, environment = launcher.launch_command(found, place, [program, *job.arguments])
     environment |= _plait_environment(job, folder) | counted
     if job.is_preloaded:
@@ -143,7 +172,7 @@ def run_program(job: Job) -> int:
         write_facts(folder, [job.program, *job.arguments], command, ending)
         if job.is_preloaded:
             recording.write_sites(folder)
-    return _tell(job, folder, ending)
+    return ending
 
 
 def _require_consistent(job: Job) -> None:
@@ -229,6 +258,7 @@ def make_run_folder(place: Place) -> Path:
             for pattern in _OWN_FILES:
                 for old in folder.glob(pattern):
                     old.unlink()
+            remove_attempts(folder, _OWN_FILES)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise PlaitError(
@@ -354,17 +384,20 @@ def say(text: str) -> None:
     print(f"plait: {text}", file=sys.stderr, flush=True)
 
 
-def _tell(job: Job, folder: Path | None, ending: Ending) -> int:
+def _tell(job: Job, folder: Path | None, ending: Ending, restarts: int) -> int:
     traced = folder is not None and any(folder.glob("rank-*.plt"))
     where = shown(folder) if folder is not None else ""
     if ending.is_good:
         if folder is None or job.quiet:
             return 0
+        took = f"{ending.took_s:.3g} s"
+        if restarts:
+            took += f" after {restarts} restart{'s' if restarts > 1 else ''}"
         if traced:
-            say(f"done in {ending.took_s:.3g} s; see where the time went with: plait report {where}")
+            say(f"done in {took}; see where the time went with: plait report {where}")
         else:
             say(
-                f"done in {ending.took_s:.3g} s, but {where} holds no trace: the program does not use "
+                f"done in {took}, but {where} holds no trace: the program does not use "
                 "plait's runtime, or was built without tracing; plait record works with any MPI program"
             )
         return 0

@@ -32,6 +32,13 @@ constexpr std::array table{
         "hypercube", "groups of ranks share their objects, one dimension after another; distributed", make<Hypercube>},
 };
 
+/// Names in programs may have hyphens, as options have.
+std::string with_underscores(std::string_view name) {
+  std::string text{name};
+  std::ranges::replace(text, '-', '_');
+  return text;
+}
+
 }  // namespace
 
 std::span<const BalancerEntry> balancer_entries() noexcept {
@@ -40,14 +47,14 @@ std::span<const BalancerEntry> balancer_entries() noexcept {
 
 std::unique_ptr<Balancer> make_balancer(std::string_view text, std::span<const BalancerEntry> table) {
   const std::string_view name = text.substr(0, text.find(':'));
-  const auto entry = std::ranges::find(table, name, &BalancerEntry::name);
+  const auto entry = std::ranges::find(table, with_underscores(name), &BalancerEntry::name);
   if (entry == table.end()) {
     throw Error{ErrorCode::bad_argument,
                 fmt::format("there is no balancer {}; choose one of {}",
                             name,
                             fmt::join(table | std::views::transform(&BalancerEntry::name), ", "))};
   }
-  Settings settings{name, text.substr(std::min(name.size() + 1, text.size()))};
+  Settings settings{entry->name, text.substr(std::min(name.size() + 1, text.size()))};
   std::unique_ptr<Balancer> balancer = entry->make(settings);
   settings.expect_all_asked();
   return balancer;

@@ -25,6 +25,7 @@ class Settings {
                                    std::span<const std::string_view> choices,
                                    std::size_t otherwise = 0);
   void expect_all_asked() const;
+  [[nodiscard]] const std::string& balancer() const noexcept { return balancer_; }
 
  private:
   struct Entry {

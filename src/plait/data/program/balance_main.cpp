@@ -25,9 +25,9 @@
 #include "plait/data/balance/detail/placing.hpp"
 #include "plait/data/balance/objective.hpp"
 #include "plait/data/balance/recorded_loads.hpp"
+#include "plait/data/balance/zoltan/entries.hpp"
 #include "plait/version.hpp"
 #ifdef PLAIT_WITH_ZOLTAN
-#include "plait/data/balance/zoltan/zoltan.hpp"
 #include "plait/net/mpi/session.hpp"
 #endif
 
@@ -106,19 +106,12 @@ class Balancers {
   Balancers(int& argc, char**& argv) : argc_{argc}, argv_{argv} {}
 
   [[nodiscard]] std::unique_ptr<balance::Balancer> make(const std::string& text) {
-    if (!text.starts_with("zoltan")) {
-      return balance::make_balancer(text);
-    }
 #ifdef PLAIT_WITH_ZOLTAN
-    const balance::ZoltanMethod method = balance::zoltan_method(text);
-    if (!session_) {
+    if (text.starts_with("zoltan") && !session_) {
       session_.emplace(argc_, argv_);
     }
-    return std::make_unique<balance::Zoltan>(method);
-#else
-    throw plait::Error{plait::ErrorCode::bad_argument,
-                       text + " is not in this build: install libtrilinos-zoltan-dev, and configure it with MPI again"};
 #endif
+    return balance::make_balancer(text, balance::entries_with_zoltan());
   }
 
  private:
@@ -295,7 +288,7 @@ int main(int argc, char** argv) {
       return *status;
     }
     if (options.is_list) {
-      for (const auto& entry : balance::balancer_entries()) {
+      for (const auto& entry : balance::entries_with_zoltan()) {
         fmt::print("{:<14} {}\n", entry.name, entry.what);
       }
     } else {

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/data/balance/zoltan/zoltan.hpp"
 
+#include <algorithm>
+#include <memory>
+#include <span>
+
 #include <gtest/gtest.h>
 #include <mpi.h>
 
 #include "plait/base/error.hpp"
 #include "plait/data/balance/balancers/bisection.hpp"
 #include "plait/data/balance/objective.hpp"
+#include "plait/data/balance/zoltan/entries.hpp"
 
 #include "data/balance/grids.hpp"
 
@@ -17,14 +22,31 @@ TEST(Zoltan, balances_a_steep_grid_with_each_method) {
   const Problem problem = test::steep_problem({.side = 32, .ranks = 8, .steepness = 4, .seed = 3});
   const Score before = score(problem, present_placement(problem));
   for (const char* const name : {"zoltan_rcb", "zoltan_hsfc", "zoltan_graph"}) {
-    const Zoltan balancer{zoltan_method(name)};
-    EXPECT_EQ(balancer.name(), name);
-    const Score after = score(problem, balancer.decide(problem).placement);
+    const std::unique_ptr<Balancer> balancer = make_balancer(name, entries_with_zoltan());
+    EXPECT_EQ(balancer->name(), name);
+    const Score after = score(problem, balancer->decide(problem).placement);
     EXPECT_LT(after.imbalance(), 0.12) << name;
     EXPECT_LT(after.imbalance(), before.imbalance() / 8) << name;
     EXPECT_LT(after.bytes_between_ranks, 10 * 1984 * 0.3) << name;
   }
-  EXPECT_THROW(static_cast<void>(zoltan_method("zoltan_best")), Error);
+}
+
+TEST(Zoltan, decides_the_same_again) {
+  const Problem problem = test::steep_problem({.side = 32, .ranks = 8, .steepness = 4, .seed = 3});
+  for (const char* const name : {"zoltan-rcb", "zoltan-hsfc", "zoltan-graph"}) {
+    const std::unique_ptr<Balancer> balancer = make_balancer(name, entries_with_zoltan());
+    const Placement first = balancer->decide(problem).placement;
+    EXPECT_EQ(balancer->decide(problem).placement, first) << name;
+  }
+}
+
+TEST(Zoltan, is_in_the_table_behind_our_own_balancers) {
+  const std::span<const BalancerEntry> own = balancer_entries();
+  const std::span<const BalancerEntry> all = entries_with_zoltan();
+  ASSERT_EQ(all.size(), own.size() + 3);
+  EXPECT_TRUE(std::ranges::equal(own, all.first(own.size()), {}, &BalancerEntry::name, &BalancerEntry::name));
+  EXPECT_THROW(static_cast<void>(make_balancer("zoltan_best", all)), Error);
+  EXPECT_THROW(static_cast<void>(make_balancer("zoltan_rcb:sweeps=2", all)), Error);
 }
 
 TEST(Zoltan, and_our_own_bisection_is_about_as_good) {

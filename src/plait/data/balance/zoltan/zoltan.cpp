@@ -10,7 +10,6 @@
 #include <zoltan.h>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "plait/base/error.hpp"
 #include "plait/data/balance/detail/placing.hpp"
@@ -183,15 +182,6 @@ struct Lists {
 };
 
 }  // namespace
-
-ZoltanMethod zoltan_method(std::string_view name) {
-  const auto* const found = std::ranges::find(names, name);
-  if (found == names.end()) {
-    throw Error{ErrorCode::bad_argument,
-                fmt::format("there is no balancer {}; choose one of {}", name, fmt::join(names, ", "))};
-  }
-  return static_cast<ZoltanMethod>(found - names.begin());
-}
 
 Zoltan::Zoltan(ZoltanMethod method) : method_{method} {
   float version = 0;

@@ -3,9 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
-
-#include <mpi.h>
 
 #include "plait/data/balance/balancer.hpp"
 
@@ -16,8 +13,6 @@ enum class ZoltanMethod : std::uint8_t {
   curve,      ///< HSFC: a Hilbert curve through the positions.
   graph,      ///< GRAPH: Zoltan's own graph partitioner (PHG), starting from the present placement.
 };
-/// The method of "zoltan_rcb", "zoltan_hsfc" or "zoltan_graph". Throws: `Error` with `bad_argument` for another name.
-[[nodiscard]] ZoltanMethod zoltan_method(std::string_view name);
 
 /// Balancers of the library Zoltan, as references: RCB, HSFC and graph partitioning.
 ///
