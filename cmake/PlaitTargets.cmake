@@ -168,6 +168,7 @@ function(plait_c_test path)
   set_target_properties(${name} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_compile_options(${name} PRIVATE -Wall -Wextra -pedantic $<$<BOOL:${PLAIT_WARNINGS_AS_ERRORS}>:-Werror>)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARY})
   add_dependencies(plait_tests ${name})
   plait_rank_tests(${name} ${name} NP ${arg_NP})

@@ -14,8 +14,6 @@ static void check(int is_right, const char* what, const char* file, int line) {
     ++failures;
   }
 }
-#define CHECK(fact) check((fact), #fact, __FILE__, __LINE__)
-#define CHECK_DONE(call) check((call) == PLAIT_SUCCESS, #call, __FILE__, __LINE__)
 
 /* A number in [0, 1) for each id and purpose. */
 static double number_of(int64_t id, int purpose) {
@@ -33,10 +31,9 @@ static plait_runtime* begin(int* argc, char*** argv) {
   plait_options options;
   int provided = 0;
   MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided);
-  CHECK_DONE(plait_options_init(&options, sizeof options));
+  check(plait_options_init(&options, sizeof options) == PLAIT_SUCCESS, "options have defaults", __FILE__, __LINE__);
   options.workers = 2;
-  CHECK_DONE(plait_runtime_create(MPI_COMM_WORLD, &options, &runtime));
-  if (runtime == NULL) {
+  if (plait_runtime_create(MPI_COMM_WORLD, &options, &runtime) != PLAIT_SUCCESS) {
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   return runtime;

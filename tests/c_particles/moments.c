@@ -4,7 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "check.h"
+#include "c_particles/check.h"
+
+#define CHECK(fact) check((fact), #fact, __FILE__, __LINE__)
+#define CHECK_DONE(call) check((call) == PLAIT_SUCCESS, #call, __FILE__, __LINE__)
 
 enum { COUNT = 600 };
 static const double INVERSE_RANGE = 2;

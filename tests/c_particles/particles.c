@@ -4,7 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "check.h"
+#include "c_particles/check.h"
+
+#define CHECK(fact) check((fact), #fact, __FILE__, __LINE__)
+#define CHECK_DONE(call) check((call) == PLAIT_SUCCESS, #call, __FILE__, __LINE__)
 
 enum { COUNT = 400, STEPS = 5 };
 static const double REACH = 0.2;

@@ -114,6 +114,7 @@ def gravity(
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
     options: tuple[float, float, float, bool, bool],
+    box: tuple[Sequence[float], Sequence[float], Sequence[bool], float],
 ) -> tuple[
     Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
     Annotated[NDArray[numpy.float64], dict(shape=(None,))],
@@ -121,7 +122,8 @@ def gravity(
     """
     Accelerations (n, 3) and potentials (n,); collective.
 
-    options: softening, theta, G, whether quadrupoles act, whether precision is mixed.
+    options: softening, theta, G, whether quadrupoles act, whether precision is mixed. box: as of
+    neighbours.
     """
 
 def neighbours(
@@ -132,7 +134,7 @@ def neighbours(
     radii: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
-    box: tuple[Sequence[float], Sequence[float], Sequence[bool]],
+    box: tuple[Sequence[float], Sequence[float], Sequence[bool], float],
     search: int,
 ) -> tuple[
     Annotated[NDArray[numpy.int64], dict(shape=(None,))],
@@ -141,5 +143,6 @@ def neighbours(
     """
     Offsets (n + 1,) and indices; collective.
 
-    box: low and high corner, which axes are periodic. search: 0 gathers, 1 scatters, 2 does both.
+    box: low and high corner, which axes are periodic, and the displacement of images along y. search: 0
+    gathers, 1 scatters, 2 does both.
     """

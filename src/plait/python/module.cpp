@@ -209,16 +209,16 @@ auto neighbours(Engine& engine, const Positions& positions, const Numbers& radii
 }
 
 void add_particles_module(nb::module_& module) {
-  module.def(
-      "gravity",
-      &gravity,
-      "engine"_a,
-      "positions"_a,
-      "masses"_a,
-      "options"_a,
-      "box"_a,
-      "Accelerations (n, 3) and potentials (n,); collective.\n\n"
-      "options: softening, theta, G, whether quadrupoles act, whether precision is mixed. box: as of neighbours.");
+  module.def("gravity",
+             &gravity,
+             "engine"_a,
+             "positions"_a,
+             "masses"_a,
+             "options"_a,
+             "box"_a,
+             "Accelerations (n, 3) and potentials (n,); collective.\n\n"
+             "options: softening, theta, G, whether quadrupoles act, whether precision is mixed. box: as of\n"
+             "neighbours.");
   module.def("neighbours",
              &neighbours,
              "engine"_a,

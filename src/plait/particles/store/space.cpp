@@ -80,6 +80,22 @@ void Space::check() const {
   }
 }
 
+void Space::check_reach(std::string_view what, double distance) const {
+  const Vector lengths = period();
+  for (const double edge : {lengths.x, lengths.y, lengths.z}) {
+    if (has_shear() && edge > 0 && distance > edge / 2) {
+      throw Error{
+          ErrorCode::bad_argument,
+          fmt::format("the {} {} is more than half of the shearing box, {} along an axis, where one image of each "
+                      "source acts: give a larger box, or a smaller {}",
+                      what,
+                      distance,
+                      edge,
+                      what)};
+    }
+  }
+}
+
 Lattice Space::lattice() const {
   const Vector lengths = period();
   if (!has_shear()) {

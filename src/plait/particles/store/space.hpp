@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "plait/particles/store/box.hpp"
 #include "plait/particles/store/lattice.hpp"
@@ -45,6 +46,9 @@ struct Space {
   /// Throws: `Error` with `bad_argument` if a periodic axis has no length, or is x or y of cylindrical coordinates; if
   /// a shear is not finite, or is not periodic along x and y.
   void check() const;
+  /// Checks a distance within which one image of each source acts. Throws: `Error` with `bad_argument`, naming `what`,
+  /// if it is more than half of a shearing box.
+  void check_reach(std::string_view what, double distance) const;
 
   [[nodiscard]] bool is_periodic() const noexcept { return periodic[0] || periodic[1] || periodic[2]; }
   /// The lengths of the periodic axes; 0 along open ones.

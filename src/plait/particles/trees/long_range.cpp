@@ -121,9 +121,8 @@ class TreeForces final : public LongRange {
     comm_ = frame.comm;
     space_ = &frame.space;
     tree_options_.period = space_->period();
-    if (space_->has_shear()) {
-      check_shear(frame.cells != nullptr);
-    }
+    space_->check_reach("cut-off", options_.cutoff);
+    space_->check_reach("near radius", options_.near_radius);
     group_.emplace(frame.messages, frame.comm);
     workers_.resize(frame.worker_count);
     for (WorkerState& worker : workers_) {
@@ -275,30 +274,11 @@ class TreeForces final : public LongRange {
     return {refresh, top};
   }
 
-  void check_shear(bool has_cells) const {
-    if (has_cells) {
+  void check_cells() const {
+    if (space_->has_shear()) {
       throw Error{ErrorCode::bad_argument,
                   "a shear needs equal time steps: take equal steps, or a space without shear"};
     }
-    const Vector& period = tree_options_.period;
-    for (const double edge : {period.x, period.y, period.z}) {
-      for (const auto& [name, distance] :
-           {std::pair{"cut-off", options_.cutoff}, {"near radius", options_.near_radius}}) {
-        if (edge > 0 && distance > edge / 2) {
-          throw Error{
-              ErrorCode::bad_argument,
-              fmt::format("the {} {} is more than half of the shearing box, {} along an axis, where one image of "
-                          "each source acts: give a larger box, or a smaller {}",
-                          name,
-                          distance,
-                          edge,
-                          name)};
-        }
-      }
-    }
-  }
-
-  void check_cells() const {
     if (options_.force_error > 0 || options_.measures_sizes || options_.keeps_lists) {
       throw Error{ErrorCode::bad_argument,
                   "a force error, measured sizes and reused lists need equal time steps: unset them, or take equal "
