@@ -115,7 +115,7 @@ TEST(BuddyFiles, of_a_lost_host_come_from_its_partners) {
     const Hosts hosts{place};
     write_steps(hosts, 4, {7});
     std::filesystem::remove_all(hosts.folder(lost));
-    expect_whole(read_all(hosts, 4, 7), 4);  // a new host in its place
+    expect_whole(read_all(hosts, 4, 7), 4);              // a new host in its place
     for (std::uint32_t host = lost; host < 3; ++host) {  // the others move up
       std::filesystem::remove_all(hosts.folder(host));
       std::filesystem::rename(hosts.folder(host + 1), hosts.folder(host));

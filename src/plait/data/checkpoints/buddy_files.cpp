@@ -38,7 +38,8 @@ Header read_header(const files::SystemFile& file, const std::filesystem::path& p
   if (file.size() >= sizeof header) {
     file.read(0, std::as_writable_bytes(std::span{&header, 1}));
   }
-  if (header.magic != Header{}.magic || file.size() != sizeof header + header.bytes || header.rank >= header.rank_count) {
+  if (header.magic != Header{}.magic || file.size() != sizeof header + header.bytes ||
+      header.rank >= header.rank_count) {
     throw Error{ErrorCode::bad_input, path.string() + " is no whole copy of a rank"};
   }
   return header;
