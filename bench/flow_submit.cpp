@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a task of a flow costs the rank that submits it: when it concerns other ranks only, and when this rank executes
-// it; and what all tasks of a factorisation cost a rank that has none of the data. Beside it, the cost of a deferred task on references.
+// it; and what all tasks of a factorisation cost a rank that has none of the data. Beside it, the cost of a deferred
+// task on references.
 #include <cstdint>
 #include <fstream>
 #include <functional>
@@ -57,7 +58,8 @@ class FlowSubmit {
     const double bytes = static_cast<double>(resident_bytes()) - static_cast<double>(before);
     const std::map<std::string, std::string> params{{"tiles a side", std::to_string(size)},
                                                     {"tasks", std::to_string(count)}};
-    report_.add({.name = "factorisation elsewhere, creating data", .params = params, .value = data_seconds, .unit = "s"});
+    report_.add(
+        {.name = "factorisation elsewhere, creating data", .params = params, .value = data_seconds, .unit = "s"});
     report_.add({.name = "factorisation elsewhere, submitting", .params = params, .value = task_seconds, .unit = "s"});
     report_.add({.name = "factorisation elsewhere, a task",
                  .params = params,

@@ -22,7 +22,8 @@ namespace {
 namespace balance = plait::data::balance;
 
 /// The first is the one that the others are compared with.
-constexpr std::array names{"refine:tolerance=0.05", "greedy", "bisection", "hypercube", "zoltan-rcb", "zoltan-hsfc", "zoltan-graph"};
+constexpr std::array names{
+    "refine:tolerance=0.05", "greedy", "bisection", "hypercube", "zoltan-rcb", "zoltan-hsfc", "zoltan-graph"};
 
 /// One balancer's run, and what its counted blocks gave.
 struct Subject {
@@ -32,7 +33,10 @@ struct Subject {
   std::vector<double> step, imbalance, deciding, moved;
 };
 
-std::vector<Subject> make_subjects(Report& report, plait::Runtime& runtime, pic::Ranks& ranks, const BalancerCase& one) {
+std::vector<Subject> make_subjects(Report& report,
+                                   plait::Runtime& runtime,
+                                   pic::Ranks& ranks,
+                                   const BalancerCase& one) {
   std::vector<Subject> subjects;
   for (const char* const name : names) {
     const pic::BalanceOptions options{.patches_per_rank = one.patches_per_rank,
@@ -45,9 +49,9 @@ std::vector<Subject> make_subjects(Report& report, plait::Runtime& runtime, pic:
       report.note(error.what());
       continue;
     }
-    subjects.push_back({.name = name,
-                        .way = std::make_unique<pic::CollectionWay<2>>(
-                            pic::make_problem<2>(one.problem), options, runtime, ranks)});
+    subjects.push_back(
+        {.name = name,
+         .way = std::make_unique<pic::CollectionWay<2>>(pic::make_problem<2>(one.problem), options, runtime, ranks)});
   }
   return subjects;
 }

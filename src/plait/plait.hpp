@@ -24,6 +24,7 @@
 #include "plait/data/balance/objective.hpp"
 #include "plait/data/balance/rebalancer.hpp"
 #include "plait/data/checkpoints/buddy.hpp"
+#include "plait/data/checkpoints/buddy_files.hpp"
 #include "plait/data/checkpoints/checkpoint.hpp"
 #include "plait/data/checkpoints/restore.hpp"
 #include "plait/data/collections/check_serialisation.hpp"

@@ -81,10 +81,14 @@ void add_checkpoints(CLI::App& app, pic::RunSettings& s) {
                                "Checkpoints (particles and fields, to go on from in any way, on any number of ranks)"};
   checkpoints.add("--checkpoint-every", s.checkpoint_steps, "Steps between checkpoints; the last two are kept [none]");
   checkpoints.add_with_default("--checkpoint-folder", s.checkpoint_folder, "Where they are");
+  checkpoints.add("--copy-every",
+                  s.copy_steps,
+                  "Steps between copies in the memory of hosts, which outlive a rank; removed at the end [none]");
+  checkpoints.add_with_default("--copy-folder", s.copy_folder, "Where copies are: in memory, on each host");
   checkpoints
       .add_flag("--restart",
                 s.restarts,
-                "Go on from the newest whole checkpoint of the folder; begin where it has none. The problem's options "
+                "Go on from the newest whole checkpoint or copy; begin where there is none. The problem's options "
                 "must be the same")
       ->excludes("--force");
 }

@@ -7,6 +7,8 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -95,21 +97,27 @@ void print_balancings(std::span<const BalanceNote> notes) {
   }
 }
 
+/// Where checkpoints are written, and how often.
+struct Keeping {
+  app::CheckpointWriter writer;
+  std::uint64_t steps = 0;  ///< Between two; 0: none.
+};
+
 /// The time loop of a run.
 template <int D>
 class Run {
  public:
-  /// Borrows all. `output`: the folder for openPMD files; empty: none. `checkpoints` may be null without any.
+  /// Borrows all. `output`: the folder for openPMD files; empty: none. `keepings` may be empty.
   Run(GridWay<D>& way,
       Ranks& ranks,
       const RunSettings& settings,
       const std::filesystem::path& output,
-      app::CheckpointWriter* checkpoints)
+      std::vector<Keeping>& keepings)
       : way_{way},
         ranks_{ranks},
         settings_{settings},
         output_{output},
-        checkpoints_{checkpoints},
+        keepings_{keepings},
         is_first_{ranks.self() == 0} {}
 
   void go_on(const plait::data::Checkpoint& checkpoint) {
@@ -144,11 +152,7 @@ class Run {
       if (is_last || is_due(done, settings_.output_steps)) {
         write_output();
       }
-      if (is_due(done, settings_.checkpoint_steps)) {  // last, so that a restart need not write this step's output
-        plait::data::Checkpoint checkpoint = to_checkpoint(way_, settings_.poisson_options());
-        checkpoint.values[begin_key] = begin_;
-        checkpoints_->write(checkpoint);
-      }
+      keep(done);  // last, so that a restart need not write this step's output
       bar.update(done);
     }
     bar.clear();
@@ -157,6 +161,20 @@ class Run {
 
  private:
   [[nodiscard]] static bool is_due(std::uint64_t step, std::uint64_t every) { return every > 0 && step % every == 0; }
+
+  void keep(std::uint64_t done) {
+    std::optional<plait::data::Checkpoint> checkpoint;
+    for (Keeping& one : keepings_) {
+      if (!is_due(done, one.steps)) {
+        continue;
+      }
+      if (!checkpoint) {
+        checkpoint = to_checkpoint(way_, settings_.poisson_options());
+        checkpoint->values[begin_key] = begin_;
+      }
+      one.writer.write(*checkpoint);
+    }
+  }
 
   void write_output() {
     if (output_.empty()) {
@@ -207,8 +225,8 @@ class Run {
       }
       fmt::print("checksum {:016x}\n", end.checksum);
     }
-    if (checkpoints_ != nullptr) {
-      checkpoints_->report();
+    for (const Keeping& one : keepings_) {
+      one.writer.report();
     }
     return end.misplaced == 0 ? 0 : 1;
   }
@@ -217,7 +235,7 @@ class Run {
   Ranks& ranks_;
   const RunSettings& settings_;
   const std::filesystem::path& output_;
-  app::CheckpointWriter* checkpoints_;
+  std::vector<Keeping>& keepings_;
   bool is_first_;
   double begin_ = std::numeric_limits<double>::quiet_NaN();  ///< Energy at the begin; NaN: not known yet.
 };
@@ -250,14 +268,51 @@ std::filesystem::path prepare_folder(app::OutputFolder folder, const RunSettings
   return folder.path;
 }
 
-/// The checkpoint to continue from, if there is one. Collective. Throws: `app::AgreedError`.
+/// The copies in the memory of this host. Collective. Throws: `app::AgreedError`.
+std::unique_ptr<plait::data::BuddyFiles> open_copies(plait::Runtime& runtime, const RunSettings& settings) {
+  MPI_Comm host = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  const plait::files::MpiRanks sharers{host};
+  plait::data::BuddyFolder folder{.path = settings.copy_folder, .self = sharers.self(), .sharers = sharers.count()};
+  MPI_Comm_free(&host);
+  prepare_folder(
+      {.path = folder.path, .option = "--copy-folder", .suffix = ".copy"}, settings, static_cast<int>(folder.self));
+  return app::as_agreed([&] { return std::make_unique<plait::data::BuddyFiles>(runtime.messages(), folder); });
+}
+
+/// What a store has; nothing, and the reason printed, if that cannot be read. Collective. Throws: `app::AgreedError`.
+std::optional<plait::data::NewestCheckpoint> find_readable(plait::data::CheckpointStore& store, bool is_first) {
+  try {
+    return app::as_agreed([&] { return store.read_newest("plait-pic", {}); });
+  } catch (const app::AgreedError& error) {
+    if (error.code() != plait::ErrorCode::bad_input) {
+      throw;
+    }
+    if (is_first) {
+      fmt::print(stderr, "plait-pic: {}\n", error.what());
+    }
+    return std::nullopt;
+  }
+}
+
+/// The checkpoint to continue from, if there is one: the newest of files and `copies`, which may be null. Collective.
+/// Throws: `app::AgreedError`.
 template <int D>
-std::optional<plait::data::Checkpoint> find_checkpoint(plait::data::CheckpointStore& store,
+std::optional<plait::data::Checkpoint> find_checkpoint(plait::data::CheckpointStore& files,
+                                                       plait::data::CheckpointStore* copies,
                                                        const RunSettings& settings,
                                                        const Problem<D>& problem,
                                                        bool is_first) {
-  std::optional<plait::data::NewestCheckpoint> newest =
-      app::find_checkpoint(store, "plait-pic", {}, settings.checkpoint_folder, is_first);
+  std::optional<plait::data::NewestCheckpoint> newest;
+  if (copies != nullptr) {
+    newest = find_readable(*copies, is_first);
+  }
+  if (!newest) {
+    newest = app::find_checkpoint(files, "plait-pic", {}, settings.checkpoint_folder, is_first);
+  } else if (std::optional<plait::data::NewestCheckpoint> file = find_readable(files, is_first);
+             file && file->checkpoint.step > newest->checkpoint.step) {
+    newest = std::move(file);
+  }
   if (!newest) {
     return {};
   }
@@ -301,24 +356,35 @@ int run_in(const RunSettings& settings, const WayKind& kind, Ranks& ranks, plait
                             ranks.self());
   }
   std::unique_ptr<plait::data::CheckpointStore> store;
-  std::optional<app::CheckpointWriter> checkpoints;
+  std::unique_ptr<plait::data::BuddyFiles> copies;
+  std::vector<Keeping> keepings;
+  const bool is_first = ranks.self() == 0;
+  if (settings.copy_steps > 0) {
+    copies = open_copies(*runtime, settings);
+    keepings.push_back({{*copies, "plait-pic", is_first}, settings.copy_steps});
+  }
   std::optional<plait::data::Checkpoint> checkpoint;
-  if (settings.has_checkpoints()) {
+  if (settings.checkpoint_steps > 0 || settings.restarts) {
     const app::OutputFolder folder{
         .path = settings.checkpoint_folder, .option = "--checkpoint-folder", .prefix = "checkpoint-"};
     store =
         plait::make_checkpoints(*runtime, {.folder = prepare_folder(folder, settings, ranks.self())}, MPI_COMM_WORLD);
-    checkpoints.emplace(*store, "plait-pic", ranks.self() == 0);
-    checkpoint = settings.restarts ? find_checkpoint<D>(*store, settings, problem, ranks.self() == 0) : std::nullopt;
+    keepings.push_back({{*store, "plait-pic", is_first}, settings.checkpoint_steps});
+    checkpoint =
+        settings.restarts ? find_checkpoint<D>(*store, copies.get(), settings, problem, is_first) : std::nullopt;
   }
   problem.starts_empty = checkpoint.has_value();
   const std::unique_ptr<GridWay<D>> way = make_way(kind, std::move(problem), settings, ranks, runtime);
-  Run<D> run{*way, ranks, settings, output, checkpoints ? &*checkpoints : nullptr};
+  Run<D> run{*way, ranks, settings, output, keepings};
   if (checkpoint) {
     run.go_on(*checkpoint);
     checkpoint.reset();
   }
-  return run();
+  const int status = run();
+  if (copies) {
+    copies->remove();
+  }
+  return status;
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ struct RunSettings {
   bool overwrites = false;
   std::uint64_t checkpoint_steps = 0;  ///< Between checkpoints; 0: none.
   std::string checkpoint_folder = "pic-checkpoints";
+  std::uint64_t copy_steps = 0;  ///< Between copies in the memory of hosts; 0: none.
+  std::string copy_folder = "/dev/shm/plait-pic";
   bool restarts = false;
   std::string solver;  ///< Empty: the problem's own.
   std::string poisson = "cg";
@@ -34,7 +36,7 @@ struct RunSettings {
   std::vector<std::int32_t> patch;  ///< First and last column, first and last row.
   std::vector<double> plate;        ///< Begin and end.
 
-  [[nodiscard]] bool has_checkpoints() const noexcept { return checkpoint_steps > 0 || restarts; }
+  [[nodiscard]] bool has_checkpoints() const noexcept { return checkpoint_steps > 0 || copy_steps > 0 || restarts; }
   /// Throws: `plait::Error` for bad values, with the option.
   [[nodiscard]] ProblemOptions problem_options() const;
   [[nodiscard]] PoissonOptions poisson_options() const;

@@ -138,6 +138,10 @@ def newest(folder: Path) -> int:
     )
 
 
+def generation(copy: Path) -> int:
+    return int(copy.name.split("-")[0])
+
+
 def checksum(text: str) -> str:
     found = re.search(r"^checksum ([0-9a-f]{16})$", text, re.MULTILINE)
     assert found is not None, text
@@ -190,3 +194,24 @@ def test_ranks_of_a_real_run_are_killed(tmp_path: Path, pic: Path, unbroken: str
     assert checksum(out) == unbroken
     assert not list(folder.glob("*.partial"))
     assert read_run(run / "attempt-1").ranks == 3
+
+
+@pytest.mark.parametrize("fewer", [False, True])
+def test_a_killed_rank_comes_back_from_the_memory_of_others(
+    tmp_path: Path, pic: Path, unbroken: str, fewer: bool
+) -> None:
+    """There are no checkpoint files: the elements are in files of the host's memory only."""
+    copies = tmp_path / "copies"
+    options = ["-n", 3, "--no-trace", "--restart", 1, *(["--fewer-ranks"] if fewer else [])]
+    keep = ("--copy-every", 3, "--copy-folder", copies, "--checkpoint-folder", tmp_path / "none")
+    with running("run", *options, pic, *PIC, *keep, "--restart") as process:
+        wait_for(process, lambda: any(generation(file) >= 4 for file in copies.glob("*.copy")))
+        os.kill(ranks_of(process.pid, pic)[2], signal.SIGKILL)
+        out, errors = process.communicate(timeout=SECONDS_MAX)
+    assert process.returncode == 0, errors
+    restarted = re.search(r"^restarted from step (\d+) of (\S+)$", out, re.MULTILINE)
+    assert restarted is not None, out
+    assert int(restarted.group(1)) >= 9
+    assert restarted.group(2) == str(copies)
+    assert checksum(out) == unbroken
+    assert not list(copies.glob("*"))  # removed at the end

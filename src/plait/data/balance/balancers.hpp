@@ -21,7 +21,8 @@ struct BalancerEntry {
 [[nodiscard]] std::span<const BalancerEntry> balancer_entries() noexcept;
 
 /// Creates a balancer of `table`, named as on a command line: "greedy", or with options "refine:tolerance=0.01".
-/// "two-level" is "two_level". Throws: `Error` with `bad_argument` that lists the choices, for an unknown name or option, or a value out of range.
+/// "two-level" is "two_level". Throws: `Error` with `bad_argument` that lists the choices, for an unknown name or
+/// option, or a value out of range.
 [[nodiscard]] std::unique_ptr<Balancer> make_balancer(std::string_view text,
                                                       std::span<const BalancerEntry> table = balancer_entries());
 

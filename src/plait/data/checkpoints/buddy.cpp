@@ -152,7 +152,8 @@ Checkpoint recover_in(const comm::Group& group, const BuddyMemory& memory) {
 
 }  // namespace
 
-BuddyCopies::BuddyCopies(comm::Endpoint& endpoint) : group_{endpoint} {}
+BuddyCopies::BuddyCopies(comm::Endpoint& endpoint, std::uint64_t generation)
+    : group_{endpoint}, generation_{generation} {}
 
 Rank BuddyCopies::partner() const noexcept {
   const auto ranks = static_cast<std::uint32_t>(group_.size());

@@ -34,7 +34,8 @@ struct BuddyMemory {
 /// describes the use under MPI, where the loss of one rank ends all.
 class BuddyCopies {
  public:
-  explicit BuddyCopies(comm::Endpoint& endpoint);
+  /// `generation`: the newest that exists already, the same on all ranks; those of this object are newer.
+  explicit BuddyCopies(comm::Endpoint& endpoint, std::uint64_t generation = 0);
 
   /// Creates a generation. Cost: the packed elements are sent once and copied twice.
   void copy(const Checkpoint& checkpoint);
@@ -51,7 +52,7 @@ class BuddyCopies {
  private:
   comm::Group group_;
   BuddyMemory memory_;
-  std::uint64_t generation_ = 0;
+  std::uint64_t generation_;
 };
 
 /// Collective over a new set of ranks, each with its remaining copies, if any: returns this rank's part of the newest
