@@ -21,12 +21,12 @@ struct Parameters {
   double theta = 0.5;      ///< Opening angle; 0 sums directly.
   double force_error = 0;  ///< If positive, the angle is that of this error (`LongRangeOptions::force_error`).
   Order order = Order::quadrupole;
-  double softening = 0;         ///< Plummer length between bodies.
-  double collision_radius = 0;  ///< Bodies closer than this are in contact; 0: no contacts.
-  double restitution = 0.5;     ///< Normal velocity after a contact over that before, (0, 1].
-  double contact_steps = 32;    ///< Period of the contact's oscillation in steps; a contact lasts half.
-  std::uint32_t leaf_bodies_max = 8;
-  std::uint32_t group_bodies_max = 64;
+  double softening = 0;                ///< Plummer length between bodies.
+  double collision_radius = 0;         ///< Bodies closer than this are in contact; 0: no contacts.
+  double restitution = 0.5;            ///< Normal velocity after a contact over that before, (0, 1].
+  double contact_steps = 32;           ///< Period of the contact's oscillation in steps; a contact lasts half.
+  std::uint32_t leaf_bodies_max = 0;   ///< 0: by the processor (`LongRangeOptions`).
+  std::uint32_t group_bodies_max = 0;  ///< The same.
 };
 
 /// The state of a run besides its bodies, as a restart needs it.

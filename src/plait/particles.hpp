@@ -45,5 +45,6 @@
 #include "plait/particles/trees/tree_build.hpp"
 #include "plait/particles/trees/tree_options.hpp"
 #include "plait/particles/trees/tree_over_cells.hpp"
+#include "plait/particles/trees/tree_sizes.hpp"
 #include "plait/particles/trees/tuning.hpp"
 #include "plait/particles/trees/walk.hpp"

@@ -58,8 +58,12 @@ void add_run_options(CLI::App& run, RunSettings& settings) {
   parameter("--contact-steps", &Parameters::contact_steps, "Steps of a contact's oscillation [32]");
   parameter("--central-mass", &Parameters::central_mass, "Of the centre [1]");
   const char* const tuning = "Parallel computing";
-  parameter("--leaf-bodies", &Parameters::leaf_bodies_max, "Bodies in a leaf of the tree at most")->group(tuning);
-  parameter("--group-bodies", &Parameters::group_bodies_max, "Bodies that share a list at most")->group(tuning);
+  parameter(
+      "--leaf-bodies", &Parameters::leaf_bodies_max, "Bodies in a leaf of the tree at most; 0: by the processor [0]")
+      ->group(tuning);
+  parameter(
+      "--group-bodies", &Parameters::group_bodies_max, "Bodies that share a list at most; 0: by the processor [0]")
+      ->group(tuning);
   app::OptionGroup group{run, tuning};
   group.add_with_default("--radial-divisions", settings.sharing.radial, "Domains in radius; the rest is in azimuth");
   group.add_with_default("--vertical-divisions", settings.sharing.vertical, "Domains in height");

@@ -111,7 +111,6 @@ void check(const Parameters& p) {
   app::require(p.restitution > 0 && p.restitution <= 1, "--restitution", "above 0, at most 1");
   app::require(std::isfinite(p.contact_steps) && p.contact_steps >= 2, "--contact-steps", "at least 2");
   app::require(is_length(p.central_mass), "--central-mass", "0 or more");
-  app::require(p.leaf_bodies_max >= 1 && p.group_bodies_max >= 1, "--leaf-bodies and --group-bodies", "at least 1");
 }
 
 }  // namespace

@@ -39,6 +39,10 @@ inline void expect_sound(const Tree& tree, std::size_t n) {
   for (const BodyGroup& group : tree.groups()) {
     ASSERT_EQ(group.first_body, next);
     next += group.body_count;
+    ASSERT_LE(group.body_count, tree.options().group_bodies_max);
+    for (std::uint32_t body = group.first_body; body < next; ++body) {
+      ASSERT_TRUE(group.box.contains(tree.sources()[body].position));
+    }
   }
   EXPECT_EQ(next, n);
   std::uint32_t next_group = 0;

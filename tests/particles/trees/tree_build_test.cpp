@@ -69,6 +69,17 @@ TEST(TreeBuild, in_pieces_orders_bodies_alike_and_is_sound) {
   }
 }
 
+TEST(TreeBuild, groups_are_about_as_large_wherever_cells_are_divided) {
+  for (const std::uint32_t n : {10'000U, 20'000U, 30'000U, 40'000U, 60'000U}) {
+    Sample sample;
+    test::add_sphere(sample, n);
+    Tree tree;
+    build_tree(tree, sample.store, {.charge = sample.mass, .group_bodies_max = 96});
+    const double mean = static_cast<double>(n) / static_cast<double>(tree.groups().size());
+    EXPECT_GT(mean, 40) << "cells alone would have 12 to 60 by the number of particles";
+  }
+}
+
 TEST(TreeBuild, of_particles_at_one_place_ends) {
   Sample sample;
   test::add_sphere(sample, 200);
@@ -76,7 +87,7 @@ TEST(TreeBuild, of_particles_at_one_place_ends) {
     sample.store.positions()[i] = i < 100 ? Vector{0.5, 0.5, 0.5} : 1e-30 * sample.store.positions()[i];
   }
   Tree tree;
-  build_tree(tree, sample.store, {.charge = sample.mass});
+  build_tree(tree, sample.store, {.charge = sample.mass, .group_bodies_max = 128});  // at one place are more than 64
   expect_sound(tree, 200);
   std::ranges::fill(sample.store.positions(), Vector{0.25, 0, 0});
   build_tree(tree, sample.store, {.charge = sample.mass});

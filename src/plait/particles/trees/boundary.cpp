@@ -20,6 +20,17 @@ float rounded_up(double v) {
   return -rounded_down(-v);
 }
 
+/// Whether no child of `node` divides a group, as ranks test whole groups.
+bool is_divisible(const Tree& tree, const Node& node) {
+  if (node.kind() != NodeKind::cell) {
+    return false;
+  }
+  const auto children = tree.extents().subspan(node.first, node.count());
+  return std::ranges::all_of(children, [&](const NodeExtent& child) {
+    return std::ranges::binary_search(tree.groups(), child.first_body, {}, &BodyGroup::first_body);
+  });
+}
+
 }  // namespace
 
 SmallBox::SmallBox(const Box& box)
@@ -51,9 +62,7 @@ RankBoundary make_boundary(const Tree& tree, std::uint32_t boxes) {
     const std::uint32_t index = open.back();
     const Node& node = nodes[index];
     open.pop_back();
-    // No box divides a group, as the receiver tests whole groups.
-    const bool whole = node.kind() != NodeKind::cell || extents[index].body_count <= tree.options().group_bodies_max;
-    if (whole || done.size() + open.size() + node.count() > boxes) {
+    if (!is_divisible(tree, node) || done.size() + open.size() + node.count() > boxes) {
       done.push_back(index);
       continue;
     }

@@ -19,6 +19,7 @@
 #include "plait/particles/trees/let.hpp"
 #include "plait/particles/trees/tree_build.hpp"
 #include "plait/particles/trees/tree_over_cells.hpp"
+#include "plait/particles/trees/tree_sizes.hpp"
 #include "plait/particles/trees/tuning.hpp"
 
 namespace plait::particles {
@@ -55,9 +56,6 @@ TreeOptions tree_options_of(const LongRangeOptions& options) {
           .near_reach = options.near_reach,
           .near_search = options.near_search,
           .cutoff = options.cutoff,
-          .leaf_bodies_max = options.leaf_bodies_max,
-          .group_bodies_max = options.group_bodies_max,
-          .batch_bodies_max = options.batch_bodies_max,
           .travels = travels_of(options),
           .velocity = options.velocity};
 }
@@ -146,7 +144,11 @@ class TreeForces final : public LongRange {
     const auto begin = [this](std::uint32_t pieces) {
       is_rebuilt_ = true;
       tree_options_.slide = space_->lattice().slide;
-      if (!std::exchange(is_tuned_, true)) {
+      const bool is_first = !std::exchange(is_tuned_, true);
+      if (is_first || !options_.measures_sizes) {
+        choose_sizes();
+      }
+      if (is_first) {
         tune();
       }
       build_.begin(*store_, tree_options_, bounding_box(*store_), pieces);
@@ -243,6 +245,7 @@ class TreeForces final : public LongRange {
       is_rebuilt_ = trees == Trees::exchanged;
       if (!std::exchange(is_assigned_, true)) {
         first_size_ = 0;
+        choose_sizes();
         over_cells_.assign(*store_, tree_options_, cells_->sizes);
       }
       const std::size_t count = tree_.batches().size();
@@ -329,6 +332,18 @@ class TreeForces final : public LongRange {
       all.bins = BinLimit{cells_->bin, cells_->longest};
     }
     return all;
+  }
+
+  /// Sizes that the program has not set follow the number of particles.
+  void choose_sizes() {
+    const bool has_near_pairs = options_.near_radius > 0 || options_.near_reach;
+    const Precision precision = has_near_pairs ? Precision::full : options_.precision;
+    const auto workers = static_cast<std::uint32_t>(workers_.size());
+    const TreeSizes sizes = sizes_for(*options_.kernels, precision, options_.order, store_->size(), workers);
+    const auto set_or = [](std::uint32_t given, std::uint32_t chosen) { return given > 0 ? given : chosen; };
+    tree_options_.leaf_bodies_max = set_or(options_.leaf_bodies_max, sizes.leaf);
+    tree_options_.group_bodies_max = set_or(options_.group_bodies_max, sizes.group);
+    tree_options_.batch_bodies_max = set_or(options_.batch_bodies_max, sizes.batch);
   }
 
   /// Before the first build. Each rank has an angle and sizes of its own, as the nodes that it sends have their

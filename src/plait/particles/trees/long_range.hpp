@@ -59,9 +59,11 @@ struct LongRangeOptions {
   std::size_t near_sums = 0;      ///< The size of `NearPairs::sums`.
   std::vector<AnyField> travels;  ///< The fields of sources that `near` or `kernel` reads.
   LetMode lets = LetMode::exact;
-  std::uint32_t leaf_bodies_max = 8;
-  std::uint32_t group_bodies_max = 64;
-  std::uint32_t batch_bodies_max = 1024;
+  // The sizes of the parts of trees; 0: those of `sizes_for`, by the kernels of this processor. Forces differ between
+  // sizes of leaves and groups within the error of theta.
+  std::uint32_t leaf_bodies_max = 0;
+  std::uint32_t group_bodies_max = 0;
+  std::uint32_t batch_bodies_max = 0;
   /// Each rank measures the fastest sizes before the first build (`with_fastest_sizes`). Forces then differ between
   /// runs, within the error of theta.
   bool measures_sizes = false;

@@ -124,13 +124,7 @@ class TreeBuild::Subtree {
       out_.table.nodes()[node].set_content(NodeKind::leaf, first, last - first);
     } else {
       const Within inner = new_group ? Within::group : new_batch ? Within::batch : within;
-      const Partition parts = divide(keys_, first, last, level);
-      std::uint32_t child = add_children(out_.table, node, parts);
-      for (std::size_t i = 0; i < 8; ++i) {
-        if (parts[i] < parts[i + 1]) {
-          build(child++, parts[i], parts[i + 1], inner);
-        }
-      }
+      build_children(node, divide(keys_, first, last, level), inner);
     }
     detail::sum_node(bodies_, out_.table, node);
     if (new_group) {
@@ -143,6 +137,38 @@ class TreeBuild::Subtree {
   }
 
  private:
+  /// Small children that are a half or a quarter of the cell together share a group: cells alone have from an eighth of
+  /// the bodies wanted to all of them, by where they happen to be divided.
+  void build_children(std::uint32_t node, const Partition& parts, Within within) {
+    std::uint32_t child = add_children(out_.table, node, parts);
+    for (std::size_t i = 0; i < 8;) {
+      const std::size_t width = within == Within::batch ? width_of_group(parts, i) : 1;
+      const std::size_t group = out_.groups.size();
+      if (width > 1) {
+        out_.groups.push_back({{}, parts[i], parts[i + width] - parts[i]});
+      }
+      for (const std::size_t end = i + width; i < end; ++i) {
+        if (parts[i] < parts[i + 1]) {
+          build(child, parts[i], parts[i + 1], width > 1 ? Within::group : within);
+          if (width > 1) {
+            out_.groups[group].box.include(box_of(child));
+          }
+          ++child;
+        }
+      }
+    }
+  }
+
+  /// The number of octants from `begin` on that have enough bodies for one group: 4, 2 or 1.
+  [[nodiscard]] std::size_t width_of_group(const Partition& parts, std::size_t begin) const {
+    std::size_t width = 4;
+    while (width > 1 && (begin % width != 0 || parts[begin] == parts[begin + width] ||
+                         parts[begin + width] - parts[begin] > bodies_.options.group_bodies_max)) {
+      width /= 2;
+    }
+    return width;
+  }
+
   [[nodiscard]] Box box_of(std::uint32_t node) const {
     const float reach = bodies_.options.near_reach ? out_.table.reaches()[node] : 0;
     return target_box(out_.table.extents()[node].box, reach, bodies_.options);

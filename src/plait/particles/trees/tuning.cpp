@@ -19,12 +19,12 @@ using Seconds = std::chrono::duration<double>;
 
 /// Bodies of a leaf, of a group, of a batch.
 constexpr std::array<std::array<std::uint32_t, 3>, 6> candidates{{
-    {8, 32, 1024},
-    {8, 64, 1024},
-    {16, 64, 4096},
-    {16, 128, 4096},
-    {32, 256, 4096},
-    {64, 512, 8192},
+    {8, 48, 1536},
+    {8, 96, 3072},
+    {16, 96, 3072},
+    {16, 192, 6144},
+    {32, 96, 3072},
+    {32, 256, 8192},
 }};
 constexpr std::size_t sample_batches = 8;
 constexpr std::size_t sample_bodies_min = 8192;  // more batches are walked if they are small

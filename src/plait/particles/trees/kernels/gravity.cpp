@@ -165,6 +165,7 @@ void moments(const TargetSpan& targets, const CellSpan& list, const KernelOption
 
 const Kernels* kernels() {
   static const Kernels named{hwy::TargetName(HWY_TARGET),
+                             hn::Lanes(Lanes<float>{}),
                              &bodies,
                              &moments<What::near_bodies>,
                              &moments<What::monopoles>,

@@ -92,6 +92,7 @@ enum class Reach {
 /// Each kernel adds to the targets' pulls. A pair at distance 0 exerts no force without softening and contact radius.
 struct Kernels {
   const char* name;
+  std::size_t lanes;  ///< The numbers in single precision that a vector register holds.
   /// With a contact radius, also adds to `near[target]` the number of list entries within it.
   void (*bodies)(const TargetSpan& targets, const BodySpan& list, const KernelOptions& options, std::uint32_t* near);
   /// Bodies in single precision. Ignores quadrupoles.
