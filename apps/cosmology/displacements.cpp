@@ -26,9 +26,7 @@ template <class Use>
 void Displacements::for_waves(std::vector<Complex>& spectrum, Use use) const {
   const fft::ArrayLayout& layout = plan_.spectral();
   const auto count = static_cast<fft::Index>(points_);
-  const auto number = [count](fft::Index index) {
-    return static_cast<int>(2 * index > count ? index - count : index);
-  };
+  const auto number = [count](fft::Index index) { return static_cast<int>(2 * index > count ? index - count : index); };
   for (fft::Index i = layout.box.low[0]; i < layout.box.high[0]; ++i) {
     for (fft::Index j = layout.box.low[1]; j < layout.box.high[1]; ++j) {
       for (fft::Index k = layout.box.low[2]; k < layout.box.high[2]; ++k) {
@@ -69,9 +67,8 @@ Displacements::Axes Displacements::displacements_of(const std::vector<Complex>& 
 
 std::vector<double> Displacements::derivative(const std::vector<Complex>& source, std::size_t i, std::size_t j) {
   std::vector<Complex> spectrum = source;
-  for_waves(spectrum, [&](const std::array<int, 3>& wave, Complex& value) {
-    value *= wave[i] * wave[j] / square_of(wave);
-  });
+  for_waves(spectrum,
+            [&](const std::array<int, 3>& wave, Complex& value) { value *= wave[i] * wave[j] / square_of(wave); });
   std::vector<double> values(static_cast<std::size_t>(plan_.physical().size()));
   fft::Execution{plan_, spectrum, values}.run();
   return values;

@@ -28,8 +28,8 @@ class RandomWaves {
   explicit RandomWaves(const InitialShape& shape) : shape_{shape}, power_{shape.universe, shape.power} {}
 
   [[nodiscard]] Complex operator()(const std::array<int, 3>& wave) const {
-    const double k = 2 * std::numbers::pi / shape_.box *
-                     std::sqrt(wave[0] * wave[0] + wave[1] * wave[1] + wave[2] * wave[2]);
+    const double k =
+        2 * std::numbers::pi / shape_.box * std::sqrt(wave[0] * wave[0] + wave[1] * wave[1] + wave[2] * wave[2]);
     const bool is_decider = app::decides(wave);
     app::RandomOfMode random{shape_.seed, is_decider ? wave : std::array{-wave[0], -wave[1], -wave[2]}};
     Complex value = random.normal();

@@ -17,7 +17,8 @@ constexpr std::uint32_t points = 16;
 constexpr double box = 40;
 constexpr double wave = 2 * std::numbers::pi / box;
 
-/// Calls `check(place, first, second)` for each point of the lattice, on three ranks. Places count from the first point.
+/// Calls `check(place, first, second)` for each point of the lattice, on three ranks. Places count from the first
+/// point.
 template <class Check>
 void for_points(const Contrast& contrast, Order order, Check check) {
   std::mutex mutex;

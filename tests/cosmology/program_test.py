@@ -84,7 +84,8 @@ class Program(ProgramCase):
                 bodies = data.all_data()
                 names = ("particle_index", "particle_mass", "particle_position", "particle_velocity")
                 ids, masses, places, velocities = (bodies["PartType1", name] for name in names)
-                in_mpc, in_km_s = places.to("Mpccm"), velocities.to("km/s")
+                # yt takes SWIFT's velocities for comoving ones.
+                in_mpc, in_km_s = places.to("Mpccm"), velocities.to("km/s") / 0.03
                 physical = places.to("Mpc")
                 self.assertAlmostEqual(float(masses.sum().to("Msun")) / (1e10 * mass), 1, 4)
             else:

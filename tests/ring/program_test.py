@@ -66,9 +66,7 @@ class Program(ProgramCase):
             (self.start, 10, first),
             (first / "ring-00000010.hdf5", 10, second),
         ):
-            done = run(
-                "run", file, "--steps", steps, "--output", out, *heavy, ranks=ranks, environment=environment
-            )
+            done = run("run", file, "--steps", steps, "--output", out, *heavy, ranks=ranks, environment=environment)
             self.assertEqual(done.returncode, 0, done.stderr)
         assert_equal_particles(self, whole / "ring-00000020.hdf5", second / "ring-00000020.hdf5", "PartType1")
 

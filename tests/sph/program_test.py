@@ -116,7 +116,9 @@ class Program(ProgramCase):
                     self.check_that_a_run_goes_on_bit_for_bit((problem, *options), ranks, workers)
 
     def check_that_a_run_goes_on_bit_for_bit(self, problem: tuple, ranks: int, workers: int) -> None:
-        whole, rest = (self.folder / f"{name}-{problem[0]}-{problem[6]}-{ranks}-{workers}" for name in ("whole", "rest"))
+        whole, rest = (
+            self.folder / f"{name}-{problem[0]}-{problem[6]}-{ranks}-{workers}" for name in ("whole", "rest")
+        )
         middle = whole / "sph-0002.hdf5"
         for options, output in (("--problem", *problem), whole), ((middle, *problem[3:]), rest):
             environment = {"PLAIT_WORKERS": str(workers)}

@@ -104,7 +104,8 @@ int main(int argc, char** argv) {
   InitialShape shape;
   RunSettings settings;
   std::filesystem::path output = "cosmology.hdf5";
-  CLI::App* const init = app.add_subcommand("init", "Make an initial condition by perturbation theory, in SWIFT's layout");
+  CLI::App* const init =
+      app.add_subcommand("init", "Make an initial condition by perturbation theory, in SWIFT's layout");
   init->add_option("-o,--output", output, "File to write")->capture_default_str();
   add_initial_options(*init, shape);
   CLI::App* const run = app.add_subcommand("run", "Integrate a box; on several ranks with `plait run -n RANKS`");

@@ -190,8 +190,7 @@ void write_surroundings(files::Hdf5Writer& out, const SnapshotHeader& header, co
   code.set("Code Version", std::string{version()});
   code.set("Git Revision", revision().empty() ? std::string{"unknown"} : std::string{revision()});
   code.set("Compiler Name", "GCC or Clang");
-  for (const char* name :
-       {"GravityScheme", "HydroScheme", "SubgridScheme", "SubgridScheme/NamedColumns"}) {
+  for (const char* name : {"GravityScheme", "HydroScheme", "SubgridScheme", "SubgridScheme/NamedColumns"}) {
     groups[name];
   }
   for (const auto& [name, values] : header.groups) {
