@@ -3,19 +3,21 @@
 
 #include <cstdint>
 
+#include "cosmology/displacements.hpp"
 #include "cosmology/linear_power.hpp"
 #include "cosmology/universe.hpp"
 
 namespace cosmology {
 
-/// The particles of an initial condition: a lattice of `particles`^3, displaced by linear theory (Zel'dovich, Astron.
-/// Astrophys. 5, 1970). Places depend on the seed alone, and not on the ranks: more particles add shorter waves.
+/// The particles of an initial condition: a lattice of `particles`^3, displaced by Lagrangian perturbation
+/// theory (`Displacements`). Waves depend on the seed alone, and not on the ranks: more particles add shorter ones.
 struct InitialShape {
   std::uint32_t particles = 64;  ///< Along an axis.
   double box = 200;              ///< The edge, in Mpc.
   double redshift = 49;
   Universe universe;
   PowerShape power;
+  Order order = Order::second;
   std::uint64_t seed = 1;
   /// All waves have their mean strength, and random phases only (Angulo, Pontzen, Mon. Not. R. Astron. Soc. 462, 2016).
   bool is_fixed = false;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pathlib
 import sys
 import unittest
@@ -63,6 +64,41 @@ class Program(ProgramCase):
         self.assertAlmostEqual(data.metadata.cosmology.Om0, 0.3111, 6)
         self.assertEqual(data.dark_matter.masses.shape, (12**3,))
         self.assertAlmostEqual(float(data.metadata.boxsize[0].to("Mpc").value), 60, 6)
+
+    def test_yt_and_pynbody_know_the_universe_and_units(self) -> None:
+        last = self.run_to("out", self.start)
+        mass = float(column(last, "Masses").sum())
+        place, velocity = column(last, "Coordinates")[7], column(last, "Velocities")[7]
+        for name in ("yt", "pynbody"):
+            try:
+                reader = importlib.import_module(name)
+            except ImportError:
+                print(f"{name} is not installed: not tried")
+                continue
+            if name == "yt":
+                reader.set_log_level("error")
+                data = reader.load(str(last))
+                self.assertAlmostEqual(data.current_redshift, 1 / 0.03 - 1, 6)
+                self.assertAlmostEqual(data.hubble_constant, 0.6766)
+                self.assertAlmostEqual(data.omega_matter, 0.3111)
+                bodies = data.all_data()
+                names = ("particle_index", "particle_mass", "particle_position", "particle_velocity")
+                ids, masses, places, velocities = (bodies["PartType1", name] for name in names)
+                # yt takes SWIFT's velocities for comoving ones.
+                in_mpc, in_km_s = places.to("Mpccm"), velocities.to("km/s") / 0.03
+                physical = places.to("Mpc")
+                self.assertAlmostEqual(float(masses.sum().to("Msun")) / (1e10 * mass), 1, 4)
+            else:
+                data = reader.load(str(last)).dm
+                self.assertAlmostEqual(float(data.properties["a"]), 0.03, 6)
+                self.assertAlmostEqual(float(data.properties["omegaM0"]), 0.3111)
+                ids, in_mpc, in_km_s = data["iord"], data["pos"].in_units("a Mpc"), data["vel"].in_units("km s**-1")
+                physical = data["pos"].in_units("Mpc", a=0.03)
+                self.assertAlmostEqual(float(data["mass"].sum().in_units("Msol")) / (1e10 * mass), 1, 4)
+            row = int(np.flatnonzero(np.asarray(ids) == 8)[0])
+            np.testing.assert_allclose(np.asarray(in_mpc[row]), place, rtol=1e-6)
+            np.testing.assert_allclose(np.asarray(physical[row]), 0.03 * place, rtol=1e-5)
+            np.testing.assert_allclose(np.asarray(in_km_s[row]), velocity, rtol=1e-6)
 
     def test_a_run_goes_on_from_its_snapshot_bit_for_bit(self) -> None:
         for ranks, workers in ((2, 1), (2, 2), (1, 2)):

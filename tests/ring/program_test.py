@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import pathlib
 import signal
@@ -65,9 +66,7 @@ class Program(ProgramCase):
             (self.start, 10, first),
             (first / "ring-00000010.hdf5", 10, second),
         ):
-            done = run(
-                "run", file, "--steps", steps, "--output", out, *heavy, ranks=ranks, environment=environment
-            )
+            done = run("run", file, "--steps", steps, "--output", out, *heavy, ranks=ranks, environment=environment)
             self.assertEqual(done.returncode, 0, done.stderr)
         assert_equal_particles(self, whole / "ring-00000020.hdf5", second / "ring-00000020.hdf5", "PartType1")
 
@@ -111,6 +110,29 @@ class Program(ProgramCase):
         self.good("convert", text, back, ranks=0)
         self.assertTrue(np.array_equal(bodies(self.start), bodies(back)))
         self.good("run", text, "--steps", 2, "--output", self.folder / "out")
+
+    def test_yt_and_pynbody_open_the_output(self) -> None:
+        out = self.folder / "out"
+        self.good("run", self.start, "--steps", 2, "--output", out)
+        file = out / "ring-00000002.hdf5"
+        with h5py.File(file) as snapshot:
+            grams = snapshot["PartType1/Masses"][:].sum() * snapshot["Units"].attrs["Unit mass in cgs (U_M)"][0]
+        for name in ("yt", "pynbody"):
+            try:
+                reader = importlib.import_module(name)
+            except ImportError:
+                print(f"{name} is not installed: not tried")
+                continue
+            if name == "yt":
+                reader.set_log_level("error")
+                data = reader.load(str(file))
+                # Boxes of SWIFT begin at 0, rings are about it.
+                data.domain_left_edge = data.arr([-2.0] * 3, "code_length")
+                data.domain_right_edge = data.arr([2.0] * 3, "code_length")
+                found = float(data.all_data()["PartType1", "particle_mass"].sum().to("g"))
+            else:
+                found = float(reader.load(str(file)).dm["mass"].sum().in_units("g"))
+            self.assertAlmostEqual(found / grams, 1, 6, name)
 
     def test_a_quiet_run_prints_nothing_but_writes_its_files(self) -> None:
         out = self.folder / "out"

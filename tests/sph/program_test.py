@@ -116,7 +116,9 @@ class Program(ProgramCase):
                     self.check_that_a_run_goes_on_bit_for_bit((problem, *options), ranks, workers)
 
     def check_that_a_run_goes_on_bit_for_bit(self, problem: tuple, ranks: int, workers: int) -> None:
-        whole, rest = (self.folder / f"{name}-{problem[0]}-{problem[6]}-{ranks}-{workers}" for name in ("whole", "rest"))
+        whole, rest = (
+            self.folder / f"{name}-{problem[0]}-{problem[6]}-{ranks}-{workers}" for name in ("whole", "rest")
+        )
         middle = whole / "sph-0002.hdf5"
         for options, output in (("--problem", *problem), whole), ((middle, *problem[3:]), rest):
             environment = {"PLAIT_WORKERS": str(workers)}
@@ -170,11 +172,11 @@ class Program(ProgramCase):
             pair = [gas(self.folder / run / "sph-0000.hdf5", name) for run in ("own", "other")]
             self.assertLess(np.abs(pair[0] / pair[1] - 1).max(), 1e-4, name)
 
-    def test_swiftsimio_and_yt_open_the_output(self) -> None:
+    def test_swiftsimio_yt_and_pynbody_open_the_output(self) -> None:
         self.good("run", "--problem", "sedov", "--resolution", 12, "--steps", 2, "--output", self.folder / "out")
         file = self.folder / "out/sph-0001.hdf5"
         total = float(gas(file, "Masses").sum())
-        for name in ("swiftsimio", "yt"):
+        for name in ("swiftsimio", "yt", "pynbody"):
             try:
                 reader = importlib.import_module(name)
             except ImportError:
@@ -185,6 +187,10 @@ class Program(ProgramCase):
                 data = reader.load(str(file)).all_data()
                 found = float(data["PartType0", "particle_mass"].sum().to("code_mass"))
                 self.assertGreater(float(data["PartType0", "density"].min()), 0)
+            elif name == "pynbody":
+                data = reader.load(str(file)).gas
+                found = float(data["mass"].sum())
+                self.assertGreater(float(data["rho"].min()), 0)
             else:
                 data = reader.load(str(file))
                 found = float(data.gas.masses.sum().value)

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <string>
+
 #include <CLI/CLI.hpp>
 
 #include "plait/base/command_line.hpp"
@@ -30,6 +33,11 @@ void add_initial_options(CLI::App& init, InitialShape& shape) {
                   shape.power.file,
                   "File with the spectrum today: lines of k [1/Mpc] and power [Mpc^3], as of CAMB or CLASS "
                   "[the formula of Eisenstein and Hu, without oscillations]");
+  const std::map<std::string, cosmology::Order> orders{{"zeldovich", cosmology::Order::zeldovich},
+                                                       {"second", cosmology::Order::second}};
+  init.add_option("--order", shape.order, "Of perturbation theory in displacements [second]")
+      ->type_name("TEXT")
+      ->transform(CLI::CheckedTransformer(orders).description("{zeldovich,second}"));
   option("--seed", shape.seed, "Of the random phases and strengths");
   init.add_flag("--fixed", shape.is_fixed, "Give each wave its mean strength: only phases are random");
   init.add_option(
@@ -96,7 +104,8 @@ int main(int argc, char** argv) {
   InitialShape shape;
   RunSettings settings;
   std::filesystem::path output = "cosmology.hdf5";
-  CLI::App* const init = app.add_subcommand("init", "Make an initial condition by linear theory, in SWIFT's layout");
+  CLI::App* const init =
+      app.add_subcommand("init", "Make an initial condition by perturbation theory, in SWIFT's layout");
   init->add_option("-o,--output", output, "File to write")->capture_default_str();
   add_initial_options(*init, shape);
   CLI::App* const run = app.add_subcommand("run", "Integrate a box; on several ranks with `plait run -n RANKS`");

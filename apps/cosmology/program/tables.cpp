@@ -58,24 +58,25 @@ void write_groups(const std::filesystem::path& file,
     const auto& extents = plait::particles::principal_axes(group.extent).values;
     const auto axis = [&](std::size_t number) { return std::sqrt(std::max(extents[number], 0.0) / extents[0]); };
     const Vector spin = (1 / group.mass) * group.angular_momentum;
-    text += fmt::format("{} {} {:.6g} {:.6f} {:.6f} {:.6f} {:.4f} {:.4f} {:.4f} {:.5g} {:.5g} "
-                        "{:.4f} {:.4f} {:.5g} {:.5g} {:.5g}\n",
-                        group.id,
-                        group.members,
-                        group.mass,
-                        group.centre.x,
-                        group.centre.y,
-                        group.centre.z,
-                        group.velocity.x,
-                        group.velocity.y,
-                        group.velocity.z,
-                        group.radius(),
-                        group.speed(),
-                        axis(1),
-                        axis(2),
-                        spin.x,
-                        spin.y,
-                        spin.z);
+    text += fmt::format(
+        "{} {} {:.6g} {:.6f} {:.6f} {:.6f} {:.4f} {:.4f} {:.4f} {:.5g} {:.5g} "
+        "{:.4f} {:.4f} {:.5g} {:.5g} {:.5g}\n",
+        group.id,
+        group.members,
+        group.mass,
+        group.centre.x,
+        group.centre.y,
+        group.centre.z,
+        group.velocity.x,
+        group.velocity.y,
+        group.velocity.z,
+        group.radius(),
+        group.speed(),
+        axis(1),
+        axis(2),
+        spin.x,
+        spin.y,
+        spin.z);
   }
   write_text(file, text);
 }

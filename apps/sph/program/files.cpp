@@ -216,8 +216,8 @@ void add_state(const StateFields& fields, hdf5::SnapshotLayout& layout) {
   using namespace hdf5;  // NOLINT(google-build-using-namespace): the names of dimensions
   constexpr Dimension rate{.time = -1};
   const auto add = [&](const char* name, auto field, Dimension dimension, const char* what) {
-    layout.datasets.push_back(
-        Dataset{name, field, {.dimension = dimension, .description = what, .absent = Absent::zero, .valid = Valid::any}});
+    layout.datasets.push_back(Dataset{
+        name, field, {.dimension = dimension, .description = what, .absent = Absent::zero, .valid = Valid::any}});
   };
   const GasFields& gas = fields.gas;
   add("VelocitiesAtKick", gas.velocity, velocity_dimension, "Velocities at the last kick");

@@ -17,7 +17,7 @@ namespace sph {
 struct RunState {
   double time = 0;
   std::uint64_t step = 0;
-  Totals begin;            ///< At the start of the whole run, as the reference of conserved quantities.
+  Totals begin;  ///< At the start of the whole run, as the reference of conserved quantities.
   /// Present if each rank has all fields of the particles of that rank, in their order.
   std::optional<StepState> steps;
   ProblemOptions options;  ///< Of the problem, if it has a name.

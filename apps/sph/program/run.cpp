@@ -171,8 +171,7 @@ bool Run::goes_on(const StepState& steps) const {
   const RunSettings& s = settings_;
   const bool has_changes = s.scheme || s.kernel || s.eta || s.gamma || s.courant || s.viscosity || s.smoothing_max ||
                            s.energy_min || s.gravity || s.softening || s.theta;
-  return !has_changes && steps.end == until_ &&
-         s.time_steps == (steps.kind == Steps::equal ? "equal" : "individual");
+  return !has_changes && steps.end == until_ && s.time_steps == (steps.kind == Steps::equal ? "equal" : "individual");
 }
 
 void Run::prepare_steps() {
@@ -223,8 +222,7 @@ void Run::write() {
   plait::barrier(runtime_.messages());  // HDF5 talks over MPI itself: the network must be quiet
   const std::filesystem::path file = output_ / fmt::format("sph-{:04}.hdf5", snapshots_++);
   const hdf5::SnapshotHeader header = header_of(problem_, state);
-  app::agree(runtime_,
-             [&] { (void)hdf5::write_snapshot(file, header, layout, store_, MPI_COMM_WORLD).value(); });
+  app::agree(runtime_, [&] { (void)hdf5::write_snapshot(file, header, layout, store_, MPI_COMM_WORLD).value(); });
 }
 
 void Run::open_log() {

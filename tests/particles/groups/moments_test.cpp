@@ -113,7 +113,10 @@ void on_ranks(std::uint32_t ranks, const std::vector<Body>& bodies, Use use) {
       sample.store[sample.velocity][at] = bodies[i].velocity;
       mine.push_back(bodies[i].label);
     }
-    use(runtime.messages(), sample, MomentsOptions{.mass = sample.mass, .velocity = sample.velocity, .space = box}, mine);
+    use(runtime.messages(),
+        sample,
+        MomentsOptions{.mass = sample.mass, .velocity = sample.velocity, .space = box},
+        mine);
   });
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""h5py, swiftsimio and yt read a snapshot of gas and dark matter, with the right numbers and units.
+"""h5py, swiftsimio, yt and pynbody read a snapshot of gas and dark matter, with the right numbers and units.
 
 Usage: readers_test.py PATH_OF_particles_sample_file. Exit code 77: no reader is installed.
 """
@@ -53,9 +53,19 @@ def check_yt(yt, file):
     near(data["PartType0", "particle_position"].max().to("cm"), (1 - 1 / 201) * LENGTH_CM)
 
 
+def check_pynbody(pynbody, file):
+    data = pynbody.load(str(file))
+    near(data.gas["mass"].sum().in_units("g"), GAS_MASS)
+    near(data.dm["mass"].sum().in_units("g"), DARK_MATTER_MASS)
+    near(data.gas["rho"].mean().in_units("g cm**-3"), DENSITY)
+    near(data.gas["u"].mean().in_units("cm**2 s**-2"), ENERGY)
+    near(data.gas["pos"].max().in_units("cm"), (1 - 1 / 201) * LENGTH_CM)
+
+
 def main():
     checks = []
-    for name, check in (("h5py", check_h5py), ("swiftsimio", check_swiftsimio), ("yt", check_yt)):
+    known = {"h5py": check_h5py, "swiftsimio": check_swiftsimio, "yt": check_yt, "pynbody": check_pynbody}
+    for name, check in known.items():
         try:
             checks.append((name, check, importlib.import_module(name)))
         except ImportError:

@@ -144,11 +144,10 @@ class Collection {
     SumsByLabel sums;
     for (std::size_t i = 0; i < copies_.store.size(); ++i) {
       const std::uint64_t label = labels.label(i);
-      sums[label].add(options_.space,
-                      detail::sums_of(label,
-                                      copies_.store[copies_.mass][i],
-                                      copies_.store.positions()[i],
-                                      copies_.store[copies_.velocity][i]));
+      sums[label].add(
+          options_.space,
+          detail::sums_of(
+              label, copies_.store[copies_.mass][i], copies_.store.positions()[i], copies_.store[copies_.velocity][i]));
     }
     const ByRank<MomentSums> to = detail::rows_for_collectors(sums, group_.size());
     const ByRank<MomentSums> from = exchange_rows(group_, to);
@@ -180,10 +179,7 @@ class Collection {
   }
 
   /// Labels of copies go to the ranks and places of their originals.
-  void send_back(Labelling& labels,
-                 const SumsByLabel& large,
-                 std::size_t originals,
-                 FriendGroups& result) const {
+  void send_back(Labelling& labels, const SumsByLabel& large, std::size_t originals, FriendGroups& result) const {
     struct Labelled {
       std::uint64_t label;
       std::uint32_t place;

@@ -40,7 +40,10 @@ void rotate(Matrix& a, Matrix& vectors, std::size_t p, std::size_t q) {
   }
 }
 
-MomentSums sums_at(const Particles& particles, const MomentsOptions& options, Particles::Index place, std::uint64_t id) {
+MomentSums sums_at(const Particles& particles,
+                   const MomentsOptions& options,
+                   Particles::Index place,
+                   std::uint64_t id) {
   return detail::sums_of(id,
                          particles[options.mass][place],
                          particles.positions()[place],

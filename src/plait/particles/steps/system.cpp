@@ -313,7 +313,8 @@ struct System::State {
       phases[phase] -= phases_noted_[phase];
     }
     phases_noted_ = times_.phases;
-    record_->note({static_cast<std::uint32_t>(steps_ - options_.steps_before), store_.size(), store_.size(), took}, phases);
+    record_->note({static_cast<std::uint32_t>(steps_ - options_.steps_before), store_.size(), store_.size(), took},
+                  phases);
   }
 
   void gather_times() {

@@ -17,10 +17,10 @@ struct MomentSums {
   std::uint64_t id = 0;  ///< Of the selection.
   std::uint64_t members = 0;
   double mass = 0;
-  Vector place;           ///< The reference.
-  Vector velocity;        ///< The reference.
-  Vector first;           ///< Of mass times distance.
-  Vector momentum;        ///< Of mass times velocity.
+  Vector place;             ///< The reference.
+  Vector velocity;          ///< The reference.
+  Vector first;             ///< Of mass times distance.
+  Vector momentum;          ///< Of mass times velocity.
   SymmetricTensor second;   ///< Of mass times distance times distance.
   SymmetricTensor kinetic;  ///< Of mass times velocity times velocity.
   Vector angular;           ///< Of mass times distance cross velocity.

@@ -165,10 +165,24 @@ Attributes cosmology_group(const std::optional<Cosmology>& universe, const Units
   return values;
 }
 
+/// Parameters of SWIFT, as text: yt has the universe from here.
+Attributes parameters_group(const std::optional<Cosmology>& universe) {
+  Attributes values;
+  if (universe) {
+    const auto set = [&](const char* key, double value) { values.set(key, fmt::format("{:.17g}", value)); };
+    set("Cosmology:h", universe->hubble);
+    set("Cosmology:Omega_b", universe->baryons);
+    set("Cosmology:Omega_cdm", universe->matter - universe->baryons);
+    set("Cosmology:Omega_lambda", 1 - universe->matter);
+  }
+  return values;
+}
+
 /// Writes the groups that readers expect, and the program's own ones.
 void write_surroundings(files::Hdf5Writer& out, const SnapshotHeader& header, const Units& units) {
   std::map<std::string, Attributes> groups;
   groups["Cosmology"] = cosmology_group(header.cosmology, units);
+  groups["Parameters"] = parameters_group(header.cosmology);
   groups["Policy"].set("cosmological integration", header.cosmology ? 1 : 0);
   groups["RuntimePars"].set("PeriodicBoundariesOn", header.is_periodic);
   Attributes& code = groups["Code"];
@@ -176,8 +190,7 @@ void write_surroundings(files::Hdf5Writer& out, const SnapshotHeader& header, co
   code.set("Code Version", std::string{version()});
   code.set("Git Revision", revision().empty() ? std::string{"unknown"} : std::string{revision()});
   code.set("Compiler Name", "GCC or Clang");
-  for (const char* name :
-       {"GravityScheme", "HydroScheme", "Parameters", "SubgridScheme", "SubgridScheme/NamedColumns"}) {
+  for (const char* name : {"GravityScheme", "HydroScheme", "SubgridScheme", "SubgridScheme/NamedColumns"}) {
     groups[name];
   }
   for (const auto& [name, values] : header.groups) {
