@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait::simulate {
+namespace plait::simulate::fiber_test {
 namespace {
 
 constexpr std::size_t stack_bytes = std::size_t{64} * 1024;
@@ -85,4 +85,4 @@ TEST(Fiber, abandoned_can_be_destroyed_before_its_end) {
 }
 
 }  // namespace
-}  // namespace plait::simulate
+}  // namespace plait::simulate::fiber_test

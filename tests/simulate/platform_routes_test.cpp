@@ -8,18 +8,15 @@
 
 #include "plait/base/error.hpp"
 
-namespace plait::simulate {
+namespace plait::simulate::platform_routes_test {
 namespace {
 
 /// Pairs of hosts below two switches, with a link of half a host's rate between the switches in each direction.
 replay::Platform fat_tree() {
   replay::Platform platform;
   platform.ranks_per_host = 2;
-  platform.between_hosts = {.latency_ns = 1000,
-                            .send_overhead_ns = 100,
-                            .receive_overhead_ns = 300,
-                            .gap_ns = 50,
-                            .gap_per_byte_ns = 0.1};
+  platform.between_hosts = {
+      .latency_ns = 1000, .send_overhead_ns = 100, .receive_overhead_ns = 300, .gap_ns = 50, .gap_per_byte_ns = 0.1};
   platform.within_host = {.latency_ns = 200, .gap_per_byte_ns = 0.05};
   platform.has_within_host = true;
   platform.topology = {.shape = replay::TopologyShape::fat_tree,
@@ -88,4 +85,4 @@ TEST(PlatformRoutes, messages_share_a_link_one_after_the_other) {
 }
 
 }  // namespace
-}  // namespace plait::simulate
+}  // namespace plait::simulate::platform_routes_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait::simulate {
+namespace plait::simulate::settings_test {
 namespace {
 
 std::filesystem::path written(std::string_view text) {
@@ -45,4 +45,4 @@ TEST(SimulateSettings, name_the_file_in_errors) {
 }
 
 }  // namespace
-}  // namespace plait::simulate
+}  // namespace plait::simulate::settings_test

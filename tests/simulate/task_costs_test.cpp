@@ -7,7 +7,7 @@
 
 #include "plait/base/error.hpp"
 
-namespace plait::simulate {
+namespace plait::simulate::task_costs_test {
 namespace {
 
 using std::chrono::microseconds;
@@ -48,4 +48,4 @@ TEST(TaskCosts, refuses_negative_times_and_scales) {
 }
 
 }  // namespace
-}  // namespace plait::simulate
+}  // namespace plait::simulate::task_costs_test

@@ -16,7 +16,7 @@
 #include "plait/task/flow/flow.hpp"
 #include "plait/testing/world.hpp"
 
-namespace plait::simulate {
+namespace plait::simulate::virtual_time_test {
 namespace {
 
 using std::chrono::microseconds;
@@ -53,9 +53,8 @@ std::uint64_t ring(Runtime& runtime, std::string* log) {
   task::Task first = graph.task("work", [&] { out[0] *= 3; });
   task::Task send = graph.send(
       "message", {.rank = Rank{(self + 1) % count}, .tag = Tag{7}}, [&] { return std::as_bytes(std::span{out}); });
-  const task::Task receive = graph.receive("message",
-                                           {.rank = Rank{(self + count - 1) % count}, .tag = Tag{7}},
-                                           std::as_writable_bytes(std::span{in}));
+  const task::Task receive = graph.receive(
+      "message", {.rank = Rank{(self + count - 1) % count}, .tag = Tag{7}}, std::as_writable_bytes(std::span{in}));
   send.after(first);
   graph.task("work", [&] { sum = out[0] + in[0]; }).after(receive).after(first);
   for (int step = 0; step < 3; ++step) {
@@ -127,7 +126,7 @@ TEST(VirtualTime, a_rank_that_sleeps_lets_others_go_on) {
   std::vector<std::uint32_t> order;
   time.run(network, [&](Rank self) {
     EXPECT_EQ(time.running(), self);
-    time.sleep(seconds{2 - self.value()});
+    time.wait_for(seconds{2 - self.value()});
     order.push_back(self.value());
   });
   EXPECT_EQ(order, (std::vector<std::uint32_t>{1, 0}));
@@ -177,9 +176,8 @@ void chain(Runtime& runtime, std::vector<double>& results) {
   std::vector<double> own(100'000, 1.0);
   std::vector<task::Data<double>> data;
   for (std::uint32_t rank = 0; rank < count; ++rank) {
-    data.push_back(flow.data(Rank{rank},
-                             own.size(),
-                             runtime.self() == Rank{rank} ? std::span<double>{own} : std::span<double>{}));
+    data.push_back(
+        flow.data(Rank{rank}, own.size(), runtime.self() == Rank{rank} ? std::span<double>{own} : std::span<double>{}));
   }
   for (std::uint32_t rank = 1; rank < count; ++rank) {
     flow.submit(
@@ -208,4 +206,4 @@ TEST(VirtualTime, large_messages_of_a_flow_take_their_time) {
 }
 
 }  // namespace
-}  // namespace plait::simulate
+}  // namespace plait::simulate::virtual_time_test

@@ -113,7 +113,9 @@ ACCELERATOR = Product(
     "some minutes",
 )
 #: What `plait simulate` preloads.
-SIMULATION = Product("simulate", ("lib/libplait-simulate.so",), ("plait_preloaded_simulate",), "a minute")
+SIMULATION = Product(
+    "simulate", ("lib/libplait-simulate.so",), ("plait_preloaded_simulate",), "a minute"
+)
 #: What `import plait` loads for `plait.Runtime`; made for this Python.
 EXTENSION = Product(
     "python",

@@ -29,7 +29,7 @@ class Executor {
   /// Starts a thread of this rank. `life` must not throw. What it uses must live until it has returned.
   virtual void start(std::function<void()> life) = 0;
 
-  /// Waits until something may have changed for this rank: after an event of its network or a `notify`.
+  /// Waits until something may have changed for this rank, an event of its network or a `notify`, since the last wait.
   virtual void wait() = 0;
   /// Wakes all threads of this rank that wait.
   virtual void notify() noexcept = 0;

@@ -12,7 +12,7 @@
 namespace plait {
 
 // Blocking collectives for the start and the end of a program. Every rank calls the same functions in the same order;
-// each call makes progress while it waits. One rank exchanges messages with each other one: for few ranks or few calls.
+// each call makes progress while it waits. Cost: a number of messages that grows as the logarithm of the ranks.
 // Throw as `Endpoint::progress_until`.
 
 /// The bytes of every rank, on every rank, in order of ranks.

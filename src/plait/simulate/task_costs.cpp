@@ -15,9 +15,7 @@ TaskCosts::TaskCosts(TaskCostSettings settings) : settings_{std::move(settings)}
           "costs of tasks: no time can be negative");
 }
 
-nanoseconds TaskCosts::execute(std::string_view kind,
-                               const std::function<void(BodyUse)>& body,
-                               const Clock& machine) {
+nanoseconds TaskCosts::execute(std::string_view kind, const std::function<void(BodyUse)>& body, const Clock& machine) {
   if (const auto known = settings_.kinds.find(kind); known != settings_.kinds.end()) {
     body(settings_.bodies);
     return known->second + settings_.overhead;

@@ -28,6 +28,7 @@ struct Thread {
   std::unique_ptr<Fiber> fiber;
   std::optional<nanoseconds> measured_since;  ///< Of the machine's clock, in a task whose cost is measured.
   std::uint32_t clock_reads = 0;              ///< Since it went on.
+  std::uint64_t seen = 0;                     ///< Notifications of its rank before it went on from a wait.
 };
 
 /// When a thread goes on.
@@ -107,10 +108,15 @@ class VirtualTime::RankExecutor final : public Executor {
   }
   void start(std::function<void()> life) override { loop_.start(rank_, std::move(life)); }
   void wait() override {
-    waiting_.push_back(loop_.running());
-    loop_.suspend();
+    Thread& thread = *loop_.running();
+    if (thread.seen == notifications_) {  // else it has not seen what has changed
+      waiting_.push_back(&thread);
+      loop_.suspend();
+    }
+    thread.seen = notifications_;
   }
   void notify() noexcept override {
+    ++notifications_;
     for (Thread* const thread : waiting_) {
       loop_.make_ready(*thread);
     }
@@ -132,6 +138,7 @@ class VirtualTime::RankExecutor final : public Executor {
     thread.measured_since.reset();
     loop_.note_task();
     loop_.sleep(cost);
+    notify();  // the end of a task changes what other workers find
   }
   bool runs_bodies() const noexcept override { return loop_.costs.runs_bodies(); }
 
@@ -139,6 +146,7 @@ class VirtualTime::RankExecutor final : public Executor {
   Loop& loop_;
   const Rank rank_;
   std::vector<Thread*> waiting_;
+  std::uint64_t notifications_ = 0;
 };
 
 VirtualTime::Loop::Loop(std::uint32_t rank_count,
@@ -286,7 +294,7 @@ nanoseconds VirtualTime::read_clock() {
   return loop_->read_clock();
 }
 
-void VirtualTime::sleep(nanoseconds length) {
+void VirtualTime::wait_for(nanoseconds length) {
   loop_->sleep(length);
 }
 

@@ -58,7 +58,7 @@ class VirtualTime {
   /// a rank's thread calls.
   [[nodiscard]] nanoseconds read_clock();
   /// Lets the running thread wait for a time of the clock. Expects: a rank's thread calls.
-  void sleep(nanoseconds length);
+  void wait_for(nanoseconds length);
   /// How many tasks were executed.
   [[nodiscard]] std::uint64_t task_count() const noexcept;
 

@@ -30,8 +30,8 @@ def build(
         list[str] | None,
         typer.Argument(
             metavar="[WHAT]...",
-            help="record, accelerate, python, replay, measure, predict, schedule, balance, export. "
-            "[default: record]",
+            help="record, accelerate, simulate, python, replay, measure, predict, schedule, balance, "
+            "export. [default: record]",
         ),
     ] = None,
     mpi: Annotated[

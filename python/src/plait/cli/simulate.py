@@ -79,15 +79,17 @@ def simulate(
     ] = 0.0,
     stack: Annotated[
         int,
-        typer.Option(min=64, max=65536, metavar="KIB", help="Stack of each rank and each further worker."),
+        typer.Option(
+            min=64, max=65536, metavar="KIB", help="Stack of each rank and each further worker."
+        ),
     ] = 512,
 ) -> None:
     """Run a program of plait on ranks that are simulated: a thousand on one core, on a virtual clock.
 
-    The program is started once, as it is. Its main is called for each rank, on a stack of its own; where a
-    rank waits, another one goes on, and the clock advances to the next event. Tasks take the time that
-    --costs has for their kind, else what they take here. Messages take the time of the platform, and share
-    its links one after the other. What a program computes outside of tasks takes no time.
+    The program is started once, as it is. Its main is called for each rank, on a stack of its own; where
+    a rank waits, another one goes on, and the clock advances to the next event. Tasks take the time that
+    --costs has for their kind, else what they take here. Messages take the time of the platform, and
+    share its links one after the other. What a program computes outside of tasks takes no time.
 
     With costs for all kinds of tasks, a run is repeated exactly: equal arguments, equal trace.
 

@@ -11,7 +11,13 @@ from plait._preload import KINDS
 
 PRODUCTS = {
     product.name: product
-    for product in (_build.RECORDER, _build.ACCELERATOR, _build.EXTENSION, *_build.PROGRAMS.values())
+    for product in (
+        _build.RECORDER,
+        _build.ACCELERATOR,
+        _build.SIMULATION,
+        _build.EXTENSION,
+        *_build.PROGRAMS.values(),
+    )
 }
 
 

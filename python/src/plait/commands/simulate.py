@@ -138,8 +138,12 @@ def summary(results: dict[str, Any]) -> str:
     )
     measured = results["measured"]
     if measured:
-        names = ", ".join(sorted(measured)[:_NAMED_MAX]) + (", ..." if len(measured) > _NAMED_MAX else "")
-        text += f"\ntasks without a cost were measured here, so that the next run differs a little: {names}"
+        names = ", ".join(sorted(measured)[:_NAMED_MAX]) + (
+            ", ..." if len(measured) > _NAMED_MAX else ""
+        )
+        text += (
+            f"\ntasks without a cost were measured here, so that the next run differs a little: {names}"
+        )
     return text
 
 

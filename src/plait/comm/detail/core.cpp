@@ -221,6 +221,9 @@ void Core::unlock_and_notify(Lock& lock) noexcept {
   if (has_news) {
     resting_.notify();
   }
+  if (executor_ != nullptr && has_news) {
+    executor_->notify();
+  }
 }
 
 void Core::notify(Operation& operation) noexcept {

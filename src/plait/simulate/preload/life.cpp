@@ -103,8 +103,7 @@ const plait::net::PreloadedSimulation plait_preloaded_simulation{
                                                      void (*end_of_loader)(),
                                                      void* stack_end) {
   plait::simulate::program_main = main;
-  using Start = int(
-      int (*)(int, char**, char**), int, char**, void (*)(), void (*)(), void (*)(), void*);
+  using Start = int(int (*)(int, char**, char**), int, char**, void (*)(), void (*)(), void (*)(), void*);
   return plait::simulate::real_function<Start>("__libc_start_main")(
       plait::simulate::simulated_main, count, words, init, fini, end_of_loader, stack_end);
 }

@@ -109,8 +109,7 @@ extern "C" {
 
 [[gnu::visibility("default")]] int MPI_Abort(MPI_Comm /*communicator*/, int code) {
   plait::simulate::Simulation& simulation = plait::simulate::simulation_for(__func__);
-  fmt::print(
-      stderr, "plait simulate: rank {} called MPI_Abort with {}\n", simulation.time().running().value(), code);
+  fmt::print(stderr, "plait simulate: rank {} called MPI_Abort with {}\n", simulation.time().running().value(), code);
   std::fflush(nullptr);
   std::_Exit(code != 0 ? code : 1);
 }

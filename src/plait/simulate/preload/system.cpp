@@ -78,9 +78,9 @@ extern "C" {
     static const auto real = plait::simulate::real_function<Sleep>("clock_nanosleep");
     return real(clock, flags, length, left);
   }
-  const plait::nanoseconds now = flags == TIMER_ABSTIME ? plait::simulate::read(*simulation, clock)
-                                                         : plait::nanoseconds{0};
-  simulation->time().sleep(std::max(plait::simulate::to_nanoseconds(*length) - now, plait::nanoseconds{0}));
+  const plait::nanoseconds now =
+      flags == TIMER_ABSTIME ? plait::simulate::read(*simulation, clock) : plait::nanoseconds{0};
+  simulation->time().wait_for(std::max(plait::simulate::to_nanoseconds(*length) - now, plait::nanoseconds{0}));
   return 0;
 }
 

@@ -17,7 +17,7 @@ namespace plait::task::detail {
 class Seat {
  public:
   /// `executor`: of the rank's threads; null: the system.
-  explicit Seat(Executor* executor) noexcept : executor_{executor} {}
+  explicit Seat(Executor* executor = nullptr) noexcept : executor_{executor} {}
 
   [[nodiscard]] bool is_mine() const noexcept {
     return holder_.load(std::memory_order_relaxed) == thread_number(executor_);  // no other thread stores this

@@ -18,7 +18,7 @@ namespace plait::task::detail {
 class Sleep {
  public:
   /// `executor`: of the rank's threads; null: the system.
-  explicit Sleep(Executor* executor) noexcept : executor_{executor} {}
+  explicit Sleep(Executor* executor = nullptr) noexcept : executor_{executor} {}
 
   // ---- workers ----
   /// Sleeps until `has_work()`, or `end` has been called: then returns false.
@@ -54,7 +54,7 @@ class Sleep {
   void looks_for_tasks() noexcept { is_waking_.store(false, std::memory_order_relaxed); }
 
   void wake_one() noexcept {
-    if (sleeping() > 0 && !is_waking_.exchange(true, std::memory_order_relaxed)) {
+    if (sleeping() > 0 && (executor_ != nullptr || !is_waking_.exchange(true, std::memory_order_relaxed))) {
       notify(&std::condition_variable::notify_one, wake_);
     }
   }
