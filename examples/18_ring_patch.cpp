@@ -122,9 +122,9 @@ std::array<double, 2> clumping(Patch& patch) {
 int main(int argc, char** argv) {
   const plait::MpiSession mpi{argc, argv};
   plait::Runtime runtime{MPI_COMM_WORLD};
-  Patch cold{runtime, 1e-6, 0}, hot{runtime, 1e-6, 3};
-  cold.run(5);
-  hot.run(5);
+  Patch cold{runtime, 1e-6, 0}, hot{runtime, 1e-6, 2};
+  cold.run(4);
+  hot.run(4);
   const double of_cold = dispersion(cold), of_hot = dispersion(hot);
   Patch ring{runtime, mass_of_ice, 0.5};
   ring.run(3);

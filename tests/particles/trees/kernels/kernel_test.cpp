@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/particles/store/lattice.hpp"
+
 namespace plait::particles::kernel_test {
 namespace {
 
@@ -270,6 +272,24 @@ TEST_P(EveryKernel, takes_the_nearest_image_and_nothing_beyond_the_cutoff) {
         exact.x += bodies_.mass[j] * dx / (r2 * r);
         exact.y += bodies_.mass[j] * dy / (r2 * r);
         exact.z += bodies_.mass[j] * dz / (r2 * r);
+        exact.potential -= bodies_.mass[j] / r;
+      }
+    }
+    expect_near(pulls[i], exact, 1e-11);
+  }
+}
+
+TEST_P(EveryKernel, takes_images_that_slide) {
+  const Lattice images{{1.5, 0.75, 0}, {.displacement = 0.6, .speed = 0}};
+  const std::vector<Pull> pulls = run_bodies({.period = images.period, .displacement = images.slide.displacement});
+  for (std::size_t i = 0; i < target_count; ++i) {
+    Pull exact;
+    for (std::size_t j = 0; j < body_count; ++j) {
+      const Vector d = images.in_box({bodies_.x[j] - x_[i], bodies_.y[j] - y_[i], bodies_.z[j] - z_[i]}).offset;
+      if (const double r = length(d); r > 0) {
+        exact.x += bodies_.mass[j] * d.x / (r * r * r);
+        exact.y += bodies_.mass[j] * d.y / (r * r * r);
+        exact.z += bodies_.mass[j] * d.z / (r * r * r);
         exact.potential -= bodies_.mass[j] / r;
       }
     }
