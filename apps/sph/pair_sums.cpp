@@ -300,6 +300,9 @@ struct ForceVectors {
 
 template <KernelKind kind, bool reconstructs>
 struct ForceLoop {
+  static constexpr float approach_weight =
+      shock_viscosity(reconstructs ? SchemeKind::reconstructed : SchemeKind::modern).approach;
+
   const Scheme& scheme;
   const ForceTarget& target;
   const ForceSources& sources;
@@ -339,7 +342,7 @@ struct ForceLoop {
     }
     const Floats mu = hn::Mul(hn::Min(separation, hn::Zero(d)), one_over_r);
     const Floats sounds = hn::Add(own.sound, other.sound);
-    const Floats signal = hn::NegMulAdd(hn::Set(d, 3.0F), mu, sounds);
+    const Floats signal = hn::NegMulAdd(hn::Set(d, approach_weight), mu, sounds);
     const Floats fastest = hn::NegMulAdd(hn::Set(d, 3.0F), hn::Mul(hn::Min(approach, hn::Zero(d)), one_over_r), sounds);
     sums.signal = hn::Max(sums.signal, hn::IfThenElseZero(acts, fastest));
 

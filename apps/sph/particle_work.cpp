@@ -37,7 +37,9 @@ void switch_viscosity(const Gas& gas, std::size_t i, float divergence, const Sch
   const float elapsed = gas.age[i];
   const float quickening = elapsed > 0 ? (divergence - gas.divergence[i]) / elapsed : 0;
   const float shock = divergence < 0 ? support * support * std::max(0.0F, -quickening) : 0;
-  const float wanted = scheme.viscosity_max * shock / (shock + signal * signal + 1e-30F);
+  const ShockViscosity viscosity = shock_viscosity(scheme.kind);
+  const float onset = viscosity.onset * signal;
+  const float wanted = std::max(viscosity.min, viscosity.max * shock / (shock + onset * onset + 1e-30F));
   if (wanted > alpha) {
     alpha = wanted;
   } else {
@@ -57,7 +59,7 @@ void switch_conduction(const Gas& gas, std::size_t i, const Scheme& scheme) {
   const float wanted = rise / std::max(decay, 1e-30F);
   const float alpha = wanted + (gas.conduction[i] - wanted) * std::exp(-gas.age[i] * decay);
   // Viscosity already heats the gas in shocks.
-  const float limit = scheme.conduction_max * std::max(0.0F, 1 - gas.alpha[i] / scheme.viscosity_max);
+  const float limit = scheme.conduction_max * std::max(0.0F, 1 - gas.alpha[i] / shock_viscosity(scheme.kind).max);
   gas.conduction[i] = std::clamp(alpha, 0.0F, limit);
 }
 

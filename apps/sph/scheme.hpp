@@ -18,9 +18,8 @@ enum class SchemeKind : std::uint8_t {
   /// Dehnen, 2010); conduction at jumps of the energy (Price, 2008). As combined by Borrow et al. ("Sphenix", 2022).
   modern,
   /// The same with a viscosity that acts on what differs from a linear flow only: velocities are continued to the
-  /// middle
-  /// of each pair by the gradients of both, limited where these disagree (Frontiere, Raskin and Owen, 2017; Rosswog,
-  /// 2020). Shear and smooth convergence are not dissipated.
+  /// middle of each pair by the gradients of both, limited where these disagree (Frontiere, Raskin and Owen, 2017;
+  /// Rosswog, 2020). Shear and smooth convergence are not dissipated.
   reconstructed,
 };
 struct SchemeName {
@@ -30,6 +29,24 @@ struct SchemeName {
 inline constexpr std::array scheme_names{SchemeName{"minimal", SchemeKind::minimal},
                                          SchemeName{"modern", SchemeKind::modern},
                                          SchemeName{"reconstructed", SchemeKind::reconstructed}};
+
+/// How a scheme's viscosity answers to shocks.
+struct ShockViscosity {
+  float min = 0;  ///< The strength far from shocks, which damps the noise of particles that settle.
+  float max = 0;  ///< The strength in shocks.
+  /// A convergence that quickens by the square of this part of the signal speed over the support gives half of `max`.
+  float onset = 1;
+  /// Weight of the speed at which a pair approaches, beside its sounds, in the signal speed of the viscosity: 3 is
+  /// Monaghan's (1997), 1 and 2 are Price's (2008; Price et al., 2018).
+  float approach = 3;
+};
+/// Of `modern` those of Borrow et al. (2022). What `reconstructed` leaves of a pair's velocity is small also in shocks:
+/// viscosity rises there at weaker signs. Not used by `minimal`, except for `approach`.
+[[nodiscard]] constexpr ShockViscosity shock_viscosity(SchemeKind kind) {
+  return kind == SchemeKind::reconstructed
+             ? ShockViscosity{.min = 0.2F, .max = 1.0F, .onset = 0.2F, .approach = 1.5F}
+             : ShockViscosity{.min = 0, .max = 2.0F, .onset = 1, .approach = 3};
+}
 
 /// Gravity with Plummer softening; none if the constant is 0.
 struct GravitySettings {
@@ -52,8 +69,7 @@ struct Scheme {
   float smoothing_max = std::numeric_limits<float>::infinity();  ///< Of a particle that finds no neighbours.
   float courant = 0.1F;
   float viscosity = 0.8F;         ///< Of the minimal scheme.
-  float viscosity_max = 2.0F;     ///< Of the schemes with switches, like the next three.
-  float viscosity_decay = 0.05F;  ///< Rate behind a shock, in sound crossings of the support.
+  float viscosity_decay = 0.05F;  ///< Of the schemes with switches: rate behind a shock, by the support's crossings.
   float conduction_max = 1.0F;
   float conduction_rise = 1.0F;
   float energy_min = 0;  ///< Lower limit of the specific internal energy.

@@ -29,7 +29,6 @@ void visit_scheme(Settings& scheme, Visit visit) {
   visit("Maximal smoothing length", scheme.smoothing_max);
   visit("CFL parameter", scheme.courant);
   visit("Viscosity", scheme.viscosity);
-  visit("Viscosity maximum", scheme.viscosity_max);
   visit("Viscosity decay", scheme.viscosity_decay);
   visit("Conduction maximum", scheme.conduction_max);
   visit("Conduction rise", scheme.conduction_rise);
