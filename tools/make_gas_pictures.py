@@ -34,7 +34,7 @@ AMPLITUDES = PROJECT / "apps/sph/exact/shear/shear_amplitudes.inc"
 SHEAR_TIME_MAX = 2
 SECONDS_MAX = 3600
 BLUE, BLACK = "#0072b2", "#222222"
-SHADES = ("#9ecae1", "#4292c6", "#0072b2", "#08306b")  # from coarse to fine
+SHADES = ("#9ecae1", "#4292c6", BLUE)  # from coarse to fine
 
 #: The folders of a problem's runs by their resolutions, the finest last.
 Runs = dict[int, pathlib.Path]
@@ -188,7 +188,7 @@ PROBLEMS = (
     Problem("sedov", (36,), profile(0, 0.5)),
     Problem("noh", (36, 48, 80), profile(0, 0.4)),
     Problem("gresho", (60,), profile(0, 0.5)),
-    Problem("kelvin-helmholtz", (36, 60, 96), draw_shear, ("--snapshots", "15")),
+    Problem("kelvin-helmholtz", (36, 60, 84), draw_shear, ("--snapshots", "15")),
     Problem("square", (24,), draw_square),
     Problem("blob", (36,), draw_blob, ("--snapshots", "10")),
     Problem("evrard", (24,), profile(0, 0.8)),

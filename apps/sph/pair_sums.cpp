@@ -300,13 +300,11 @@ struct ForceVectors {
 
 template <KernelKind kind, bool reconstructs>
 struct ForceLoop {
-  static constexpr float approach_weight =
-      shock_viscosity(reconstructs ? SchemeKind::reconstructed : SchemeKind::modern).approach;
-
   const Scheme& scheme;
   const ForceTarget& target;
   const ForceSources& sources;
   float support = support_ratio(kind) * target.smoothing;
+  float approach_weight = shock_viscosity(scheme).approach;
   StateOf own = state_of(
       scheme.gamma, hn::Set(Lanes{}, target.density), hn::Set(Lanes{}, target.grad_h), hn::Set(Lanes{}, target.energy));
   ForceVectors sums;

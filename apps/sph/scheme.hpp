@@ -30,23 +30,15 @@ inline constexpr std::array scheme_names{SchemeName{"minimal", SchemeKind::minim
                                          SchemeName{"modern", SchemeKind::modern},
                                          SchemeName{"reconstructed", SchemeKind::reconstructed}};
 
-/// How a scheme's viscosity answers to shocks.
-struct ShockViscosity {
-  float min = 0;  ///< The strength far from shocks, which damps the noise of particles that settle.
-  float max = 0;  ///< The strength in shocks.
-  /// A convergence that quickens by the square of this part of the signal speed over the support gives half of `max`.
-  float onset = 1;
-  /// Weight of the speed at which a pair approaches, beside its sounds, in the signal speed of the viscosity: 3 is
-  /// Monaghan's (1997), 1 and 2 are Price's (2008; Price et al., 2018).
-  float approach = 3;
+/// The signs of a shock at which the viscosity of the reconstructed scheme rises. Noise of particles is a weak sign,
+/// too, and its viscosity slows down waves of shear: flows slower than sound wait for strong ones.
+enum class ShockSigns : std::uint8_t { weak, strong };
+struct ShockSignsName {
+  std::string_view name;
+  ShockSigns signs;
 };
-/// Of `modern` those of Borrow et al. (2022). What `reconstructed` leaves of a pair's velocity is small also in shocks:
-/// viscosity rises there at weaker signs. Not used by `minimal`, except for `approach`.
-[[nodiscard]] constexpr ShockViscosity shock_viscosity(SchemeKind kind) {
-  return kind == SchemeKind::reconstructed
-             ? ShockViscosity{.min = 0.2F, .max = 1.0F, .onset = 0.2F, .approach = 1.5F}
-             : ShockViscosity{.min = 0, .max = 2.0F, .onset = 1, .approach = 3};
-}
+inline constexpr std::array shock_signs_names{ShockSignsName{"weak", ShockSigns::weak},
+                                              ShockSignsName{"strong", ShockSigns::strong}};
 
 /// Gravity with Plummer softening; none if the constant is 0.
 struct GravitySettings {
@@ -63,6 +55,7 @@ struct GravitySettings {
 struct Scheme {
   SchemeKind kind = SchemeKind::reconstructed;
   KernelKind kernel = KernelKind::cubic_spline;
+  ShockSigns signs = ShockSigns::weak;
   float gamma = 5.0F / 3;  ///< Ratio of specific heats: P = (gamma - 1) rho u.
   float eta = 1.2348F;     ///< Smoothing length in mean distances; 48 neighbours with the cubic spline.
   float smoothing_tolerance = 1e-4F;
@@ -77,5 +70,25 @@ struct Scheme {
 
   friend bool operator==(const Scheme&, const Scheme&) = default;
 };
+
+/// How a scheme's viscosity answers to shocks.
+struct ShockViscosity {
+  float min = 0;     ///< The strength far from shocks, which damps the noise of particles that settle.
+  float max = 2.0F;  ///< The strength in shocks.
+  /// A convergence that quickens by the square of this part of the signal speed over the support gives half of `max`.
+  float onset = 1;
+  /// Weight of the speed at which a pair approaches, beside its sounds, in the signal speed of the viscosity: 3 is
+  /// Monaghan's (1997), 1 and 2 are Price's (2008; Price et al., 2018).
+  float approach = 3;
+  bool ignores_free_fall = false;  ///< Whether convergence of gas without forces is no sign of a shock.
+};
+/// By default as Borrow et al. (2022). What the reconstructed scheme leaves of a pair's velocity is small also in
+/// shocks: there viscosity rises at weaker signs, to a lower strength. `minimal` uses `approach` only.
+[[nodiscard]] constexpr ShockViscosity shock_viscosity(const Scheme& scheme) {
+  if (scheme.kind != SchemeKind::reconstructed || scheme.signs == ShockSigns::strong) {
+    return {};
+  }
+  return {.min = 0.2F, .max = 1.0F, .onset = 0.2F, .approach = 1.5F, .ignores_free_fall = true};
+}
 
 }  // namespace sph
