@@ -42,10 +42,17 @@ FlowGradient flow_gradient(const DensitySums& sums) {
       }
     }
   }
+  double square = 0;  // its trace
+  for (std::size_t a = 0; a < 3; ++a) {
+    for (std::size_t b = 0; b < 3; ++b) {
+      square += v[a][b] * v[b][a];
+    }
+  }
   return {.divergence = static_cast<float>(v[0][0] + v[1][1] + v[2][2]),
           .curl = static_cast<float>(std::hypot(v[2][1] - v[1][2], v[0][2] - v[2][0], v[1][0] - v[0][1])),
           .strain_along = {v[0][0], v[1][1], v[2][2]},
-          .strain_across = {(v[1][2] + v[2][1]) / 2, (v[0][2] + v[2][0]) / 2, (v[0][1] + v[1][0]) / 2}};
+          .strain_across = {(v[1][2] + v[2][1]) / 2, (v[0][2] + v[2][0]) / 2, (v[0][1] + v[1][0]) / 2},
+          .falling = static_cast<float>(square)};
 }
 
 }  // namespace sph

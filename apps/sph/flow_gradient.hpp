@@ -12,6 +12,8 @@ struct FlowGradient {
   float curl = 0;        ///< Its length.
   Vector strain_along;   ///< The symmetric part: xx, yy, zz,
   Vector strain_across;  ///< and yz, xz, xy.
+  /// How fast the divergence falls in a flow without forces: the trace of the gradient's square.
+  float falling = 0;
 };
 
 /// The gradient that the sums of a particle give: exact for flows that change linearly, whatever the places of the

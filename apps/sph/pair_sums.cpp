@@ -304,6 +304,7 @@ struct ForceLoop {
   const ForceTarget& target;
   const ForceSources& sources;
   float support = support_ratio(kind) * target.smoothing;
+  float approach_weight = shock_viscosity(scheme).approach;
   StateOf own = state_of(
       scheme.gamma, hn::Set(Lanes{}, target.density), hn::Set(Lanes{}, target.grad_h), hn::Set(Lanes{}, target.energy));
   ForceVectors sums;
@@ -339,7 +340,7 @@ struct ForceLoop {
     }
     const Floats mu = hn::Mul(hn::Min(separation, hn::Zero(d)), one_over_r);
     const Floats sounds = hn::Add(own.sound, other.sound);
-    const Floats signal = hn::NegMulAdd(hn::Set(d, 3.0F), mu, sounds);
+    const Floats signal = hn::NegMulAdd(hn::Set(d, approach_weight), mu, sounds);
     const Floats fastest = hn::NegMulAdd(hn::Set(d, 3.0F), hn::Mul(hn::Min(approach, hn::Zero(d)), one_over_r), sounds);
     sums.signal = hn::Max(sums.signal, hn::IfThenElseZero(acts, fastest));
 

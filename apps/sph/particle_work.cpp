@@ -28,16 +28,19 @@ float sound_speed(const Scheme& scheme, float energy) {
 }
 
 /// Cullen and Dehnen's switch in the form of Borrow et al.: rises at once where convergence accelerates, decays within
-/// sound crossings of the support.
-void switch_viscosity(const Gas& gas, std::size_t i, float divergence, const Scheme& scheme) {
+/// sound crossings of the support. Gas that falls freely converges faster without a shock.
+void switch_viscosity(const Gas& gas, std::size_t i, const FlowGradient& flow, const Scheme& scheme) {
   const float support = support_ratio(scheme.kernel) * gas.smoothing[i];
   const float sound = sound_speed(scheme, gas.energy_now[i]);
   const float signal = gas.signal_speed[i] > 0 ? gas.signal_speed[i] : 2 * sound;
   float& alpha = gas.alpha[i];
   const float elapsed = gas.age[i];
-  const float quickening = elapsed > 0 ? (divergence - gas.divergence[i]) / elapsed : 0;
-  const float shock = divergence < 0 ? support * support * std::max(0.0F, -quickening) : 0;
-  const float wanted = scheme.viscosity_max * shock / (shock + signal * signal + 1e-30F);
+  const ShockViscosity viscosity = shock_viscosity(scheme);
+  const float free = viscosity.ignores_free_fall ? std::max(0.0F, flow.falling) : 0;
+  const float quickening = elapsed > 0 ? (gas.divergence[i] - flow.divergence) / elapsed - free : 0;
+  const float shock = flow.divergence < 0 ? support * support * std::max(0.0F, quickening) : 0;
+  const float onset = viscosity.onset * signal;
+  const float wanted = std::max(viscosity.min, viscosity.max * shock / (shock + onset * onset + 1e-30F));
   if (wanted > alpha) {
     alpha = wanted;
   } else {
@@ -57,7 +60,7 @@ void switch_conduction(const Gas& gas, std::size_t i, const Scheme& scheme) {
   const float wanted = rise / std::max(decay, 1e-30F);
   const float alpha = wanted + (gas.conduction[i] - wanted) * std::exp(-gas.age[i] * decay);
   // Viscosity already heats the gas in shocks.
-  const float limit = scheme.conduction_max * std::max(0.0F, 1 - gas.alpha[i] / scheme.viscosity_max);
+  const float limit = scheme.conduction_max * std::max(0.0F, 1 - gas.alpha[i] / shock_viscosity(scheme).max);
   gas.conduction[i] = std::clamp(alpha, 0.0F, limit);
 }
 
@@ -160,7 +163,7 @@ void finish_density(const Gas& gas, std::size_t i, const DensitySums& sums, cons
     gas.alpha[i] = scheme.viscosity;
     gas.conduction[i] = 0;
   } else {
-    switch_viscosity(gas, i, flow.divergence, scheme);
+    switch_viscosity(gas, i, flow, scheme);
     switch_conduction(gas, i, scheme);
   }
   // What is linear, as shear is, has no viscosity in the reconstructed scheme.

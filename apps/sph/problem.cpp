@@ -46,6 +46,7 @@ void set_subsonic(Scheme& scheme) {
   scheme.kernel = KernelKind::wendland_c4;
   scheme.eta = 1.8F;  // 263 neighbours
   scheme.courant = 0.2F;
+  scheme.signs = ShockSigns::strong;
 }
 
 void add_particles(

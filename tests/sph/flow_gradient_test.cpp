@@ -57,6 +57,7 @@ TEST(FlowGradient, of_a_linear_flow_is_exact_among_particles_in_disorder) {
   EXPECT_NEAR(found.strain_across.x, -1.5, 1e-4);   // yz
   EXPECT_NEAR(found.strain_across.y, 1.5, 1e-4);    // xz
   EXPECT_NEAR(found.strain_across.z, 0.375, 1e-4);  // xy
+  EXPECT_NEAR(found.falling, 4 + 1 + 0.5625 + 2 * (0.125 + 2 + 0), 1e-3);
 }
 
 TEST(FlowGradient, of_a_rotation_is_a_curl_alone) {

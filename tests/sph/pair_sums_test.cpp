@@ -147,7 +147,7 @@ std::array<double, 6> force_by_the_formula(const Scheme& scheme,
   const double limiter = own * other > 0 ? 4 * own * other / std::pow(own + other, 2) : 0;
   const double linear = scheme.kind == SchemeKind::reconstructed ? limiter * (own + other) / 2 / r : 0;
   const double mu = std::min(vr - linear, 0.0);
-  const double signal = ca + cb - 3 * mu;
+  const double signal = ca + cb - static_cast<double>(shock_viscosity(scheme).approach) * mu;
   const double mean_density = (a.density + s.density[j]) / 2;
   const double viscous = -(a.viscosity + s.viscosity[j]) / 2 * mu * signal / (2 * mean_density) * (wa + wb) / 2;
   const double push_a = a.grad_h * pa / (a.density * a.density) * wa;

@@ -121,11 +121,47 @@ TEST_F(ParticleWork, drift_predicts_density_and_smoothing_length_of_a_compressio
 
 TEST_F(ParticleWork, viscosity_rises_where_the_flow_converges_faster) {
   const Gas g = gas();
-  g.age[0] = g.age[1] = 0.01F;
-  finish_density(g, 0, evenly(-50), scheme_);  // from 0 to -50 in 0.01
-  finish_density(g, 1, evenly(50), scheme_);
-  EXPECT_GT(g.alpha[0], 1);
-  EXPECT_EQ(g.alpha[1], 0);
+  for (const SchemeKind kind : {SchemeKind::modern, SchemeKind::reconstructed}) {
+    scheme_.kind = kind;
+    const ShockViscosity viscosity = shock_viscosity(scheme_);
+    for (std::size_t i = 0; i < 2; ++i) {
+      g.age[i] = 0.01F;
+      g.divergence[i] = g.alpha[i] = 0;
+    }
+    finish_density(g, 0, evenly(-50), scheme_);  // from 0 to -50 in 0.01
+    finish_density(g, 1, evenly(50), scheme_);
+    EXPECT_GT(g.alpha[0], viscosity.max / 2);
+    EXPECT_LE(g.alpha[0], viscosity.max);
+    EXPECT_EQ(g.alpha[1], viscosity.min);
+  }
+}
+
+TEST_F(ParticleWork, gas_that_falls_freely_has_no_more_viscosity_than_gas_at_rest) {
+  const Gas g = gas();
+  // Without forces an even flow of divergence d becomes d / (1 + d t / 3).
+  const float age = 0.01F;
+  g.divergence[0] = -30;
+  g.age[0] = age;
+  finish_density(g, 0, evenly(-30 / (1 - 10 * age)), scheme_);
+  EXPECT_NEAR(g.alpha[0], shock_viscosity(scheme_).min, 1e-6);
+  scheme_.signs = ShockSigns::strong;
+  g.alpha[1] = 0;
+  g.divergence[1] = -30;
+  g.age[1] = age;
+  finish_density(g, 1, evenly(-30 / (1 - 10 * age)), scheme_);
+  EXPECT_GT(g.alpha[1], 0.1);
+}
+
+TEST_F(ParticleWork, viscosity_decays_to_its_least_strength) {
+  const Gas g = gas();
+  g.alpha[0] = 1;
+  g.age[0] = 0.1F;
+  finish_density(g, 0, evenly(0), scheme_);
+  EXPECT_LT(g.alpha[0], 1);
+  g.alpha[0] = 1;
+  g.age[0] = 1e3F;
+  finish_density(g, 0, evenly(0), scheme_);
+  EXPECT_NEAR(g.alpha[0], shock_viscosity(scheme_).min, 1e-6);
 }
 
 }  // namespace

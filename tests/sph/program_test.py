@@ -18,14 +18,23 @@ from snapshots import assert_equal_particles
 
 #: Of each problem the size, on how many ranks, and the largest errors; apps/sph/README.md has larger runs.
 ANSWERS = {
-    "sod": (36, 2, {"energy": 1e-3, "L1 error of the density": 0.03}),
+    "sod": (36, 2, {"energy": 1e-3, "L1 error of the density": 0.03, "L1 error of the speed": 0.04}),
     "sedov": (36, 2, {"energy": 0.01, "radius of the shock": 0.025}),
-    "gresho": (24, 2, {"energy": 1e-3, "L1 error of the speed around the axis": 0.12}),
+    "gresho": (24, 2, {"energy": 1e-3, "L1 error of the speed around the axis": 0.08}),
     "noh": (24, 2, {"energy": 1e-3, "density behind the shock": 0.2, "radius of the shock": 0.06}),
     # So few particles let the wave grow, but far too slowly: a wave that did not grow would be 0.93 off.
     "kelvin-helmholtz": (24, 2, {"energy": 1e-3, "amplitude of the wave": 0.91}),
     "square": (12, 2, {"energy": 1e-3, "L1 error of the pressure": 0.05}),
-    "evrard": (12, 3, {"energy": 0.02, "momentum": 1e-3, "energy of motion, by the potential's": 0.1}),
+    "evrard": (
+        12,
+        3,
+        {
+            "energy": 0.02,
+            "momentum": 1e-3,
+            "energy of motion, by the potential's": 0.06,
+            "thermal energy, by the potential's": 0.08,
+        },
+    ),
     # Where two thousand stars are is a matter of chance within a few percent.
     "plummer": (2, 2, {"energy": 0.01, **{f"radius that holds {part} % of the mass": 0.08 for part in (10, 50, 90)}}),
     "kepler-ring": (0, 4, {"energy": 1e-6, "distance from where each body should be": 1e-3}),
@@ -72,6 +81,15 @@ class Program(ProgramCase):
                 for name, limit in limits.items():
                     self.assertLess(found[name], limit, f"{problem}: {name}")
                 self.assertTrue((out / "statistics.txt").exists())
+
+    def test_a_wind_takes_the_cloud_away(self) -> None:
+        part = {}
+        for until in (0.5, 4.5):  # a growth time of the cloud's waves is 3.7
+            run = ("run", "--problem", "blob", "--resolution", 24, "--until", until)
+            found = errors(self.good(*run, "--output", self.folder / f"{until}", ranks=2))
+            part[until] = found["share of the cloud that is left"]
+        self.assertGreater(part[0.5], 0.7)
+        self.assertLess(part[4.5], 0.3)
 
     def test_individual_steps_find_what_equal_steps_find_with_less_work(self) -> None:
         text = {}

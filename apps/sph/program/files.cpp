@@ -32,7 +32,6 @@ void visit_scheme(Settings& scheme, Visit visit) {
   visit("Maximal smoothing length", scheme.smoothing_max);
   visit("CFL parameter", scheme.courant);
   visit("Viscosity", scheme.viscosity);
-  visit("Viscosity maximum", scheme.viscosity_max);
   visit("Viscosity decay", scheme.viscosity_decay);
   visit("Conduction maximum", scheme.conduction_max);
   visit("Conduction rise", scheme.conduction_rise);
@@ -66,6 +65,8 @@ hdf5::Attributes attributes_of(const Scheme& scheme) {
   group.set("Scheme", std::string{std::ranges::find(scheme_names, scheme.kind, &SchemeName::kind)->name});
   group.set("Kernel function", std::string{traits_of(scheme.kernel).name});
   group.set("Kernel target N_ngb", neighbours_at(scheme.kernel, static_cast<double>(scheme.eta)));
+  group.set("Shock signs",
+            std::string{std::ranges::find(shock_signs_names, scheme.signs, &ShockSignsName::signs)->name});
   visit_scheme(scheme, put_into(group));
   return group;
 }
@@ -75,6 +76,9 @@ Scheme scheme_from(const hdf5::Attributes& hydro, const hdf5::Attributes& gravit
   Scheme scheme;
   scheme.kind = app::find_named("the file's scheme,", hydro.get<std::string>("Scheme"), scheme_names).kind;
   scheme.kernel = app::find_named("the file's kernel,", hydro.get<std::string>("Kernel function"), kernel_traits).kind;
+  // Files without them are of runs that waited for strong ones.
+  const auto signs = hydro.contains("Shock signs") ? hydro.get<std::string>("Shock signs") : std::string{"strong"};
+  scheme.signs = app::find_named("the file's signs of shocks,", signs, shock_signs_names).signs;
   visit_scheme(scheme, get_from(hydro));
   visit_gravity(scheme.gravity, get_from(gravity));
   return scheme;
