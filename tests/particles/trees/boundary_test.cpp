@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/particles/trees/rank_summary.hpp"
+
 #include "particles/samples.hpp"
 
 namespace plait::particles::boundary_test {

@@ -172,7 +172,9 @@ struct System::State {
                             scheduler_.worker_count(),
                             options_.space,
                             interaction_comms_[number][0],
-                            last_waiting};
+                            last_waiting,
+                            nullptr,
+                            domain_.grid()};
       for (const Task& task : interactions_[number]->add_building_tasks(frame, built)) {
         building_.push_back(task);
         built = task;

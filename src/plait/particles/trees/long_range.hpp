@@ -16,12 +16,14 @@
 
 namespace plait::particles {
 
-/// The exchange of locally essential trees (LETs). All ranks gather the summaries of all trees first.
+/// The exchange of locally essential trees (LETs). Before, each rank gets the summaries of the trees of all others; with
+/// more than 32 ranks those of far ranks joined in blocks (`SummaryExchange`).
 enum class LetMode : std::uint8_t {
-  /// Each rank sends a LET to each other rank.
+  /// Each rank sends a LET to each other rank. All ranks gather all summaries.
   all_to_all,
   /// Neighbouring ranks exchange bounding boxes of upper nodes, then LETs. No LET is sent where the multipole of the
-  /// root suffices. Forces are those of `all_to_all`, except for the order of sums.
+  /// root suffices. With up to 32 ranks forces are those of `all_to_all`, except for the order of sums. With more,
+  /// blocks of far ranks act as one, and forces differ within the error of theta.
   exact,
   /// Ranks use the one bounding box in each summary: LETs are sent one round of messages earlier, but are larger. The
   /// roots of far ranks act in groups. Forces differ within the error of theta.

@@ -7,6 +7,7 @@
 
 #include "plait/base/error.hpp"
 #include "plait/particles/trees/detail/moments.hpp"
+#include "plait/particles/trees/detail/motion.hpp"
 #include "plait/particles/trees/tree.hpp"
 
 namespace plait::particles {
@@ -138,31 +139,6 @@ class CellBuilder {
   Structure out_;
 };
 
-Vector velocity_of(const NodeMotion& motion) {
-  return {static_cast<double>(motion.x), static_cast<double>(motion.y), static_cast<double>(motion.z)};
-}
-
-/// The motion of parts with the given masses and motions.
-template <class MassOf, class MotionOf>
-NodeMotion mean_motion(std::size_t count, MassOf mass_of, MotionOf motion_of) {
-  Vector weighted;
-  Vector plain;
-  double mass = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Vector velocity = velocity_of(motion_of(i));
-    mass += mass_of(i);
-    weighted += mass_of(i) * velocity;
-    plain += velocity;
-  }
-  const Vector mean = mass != 0 ? (1 / mass) * weighted : (1 / static_cast<double>(count)) * plain;
-  NodeMotion motion{static_cast<float>(mean.x), static_cast<float>(mean.y), static_cast<float>(mean.z)};
-  for (std::size_t i = 0; i < count; ++i) {
-    const NodeMotion part = motion_of(i);
-    motion.spread = std::max(motion.spread, part.spread + static_cast<float>(length(velocity_of(part) - mean)));
-  }
-  return motion;
-}
-
 }  // namespace
 
 void Tree::assign(Particles& store, const TreeOptions& options, const CellSizes& sizes) {
@@ -226,7 +202,7 @@ void Tree::find_motions() {
   for (std::size_t i = nodes_.size(); i-- > 0;) {
     const Node& node = nodes_[i];
     if (node.kind() == NodeKind::leaf) {
-      extents_[i].motion = mean_motion(
+      extents_[i].motion = detail::mean_motion(
           node.count(),
           [&](std::size_t body) { return sources_[node.first + body].mass; },
           [&](std::size_t body) {
@@ -234,7 +210,7 @@ void Tree::find_motions() {
             return NodeMotion{static_cast<float>(v.x), static_cast<float>(v.y), static_cast<float>(v.z)};
           });
     } else {
-      extents_[i].motion = mean_motion(
+      extents_[i].motion = detail::mean_motion(
           node.count(),
           [&](std::size_t child) { return extents_[node.first + child].mass; },
           [&](std::size_t child) { return extents_[node.first + child].motion; });
