@@ -202,7 +202,7 @@ TEST(SummaryExchange, keeps_its_choice_for_new_summaries) {
 }
 
 TEST(SummaryExchange, far_ranks_are_those_whose_summary_suffices) {
-  Exchanges exchanges{{8, 8, 8}, {}};
+  Exchanges exchanges{{8, 8, 8}, {.top_blocks_max = 32}};
   const NearRules rules;
   exchanges.run(rules);
   exchanges.expect_complete();
@@ -220,7 +220,7 @@ TEST(SummaryExchange, far_ranks_are_those_whose_summary_suffices) {
 }
 
 TEST(SummaryExchange, gives_no_far_rows_if_none_are_wanted) {
-  Exchanges exchanges{{8, 8, 4}, {.keeps_far = false}};
+  Exchanges exchanges{{8, 8, 4}, {.top_blocks_max = 32, .keeps_far = false}};
   exchanges.run(NearRules{});
   for (const auto& one : exchanges.all) {
     EXPECT_EQ(one->far_count(), 0);
@@ -254,8 +254,8 @@ TEST(SummaryExchange, refuses_summaries_of_another_size) {
   const NearRules rules;
   const Bytes wrong(8);
   std::vector<comm::Request> requests;
-  requests.push_back(
-      exchanges.all[0]->exchange(std::as_bytes(std::span{exchanges.rows}.first(1)), rules, SummaryExchange::Choice::made));
+  requests.push_back(exchanges.all[0]->exchange(
+      std::as_bytes(std::span{exchanges.rows}.first(1)), rules, SummaryExchange::Choice::made));
   requests.push_back(
       exchanges.ranks[1].send({Rank{0}, Tag{SummaryExchange::first_tag}, comm::CommId{5}}, std::span{wrong}));
   exchanges.ranks.settle(requests);

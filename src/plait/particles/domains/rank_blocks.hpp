@@ -31,8 +31,8 @@ class RankBlocks {
   /// The blocks of the level below, ascending. Expects: `level > 0`.
   [[nodiscard]] std::vector<std::uint32_t> children(std::size_t level, std::uint32_t block) const;
   [[nodiscard]] std::uint32_t child_count(std::size_t level, std::uint32_t block) const;
-  /// The rank of the block that communicates for it. No rank leads two blocks, if each block of level 1 has as many ranks
-  /// as there are levels above it.
+  /// The rank of the block that communicates for it. No rank leads two blocks, if each block of level 1 has as many
+  /// ranks as there are levels above it.
   [[nodiscard]] Rank leader(std::size_t level, std::uint32_t block) const;
 
  private:

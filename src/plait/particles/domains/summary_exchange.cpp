@@ -34,12 +34,13 @@ std::size_t rows_begin(const ViewHeader& header) {
 
 void throw_unless_equal(std::size_t bytes, std::size_t expected, Rank from) {
   if (bytes != expected) {
-    throw Error{ErrorCode::network,
-                fmt::format("rank {} sent summaries of {} bytes, and {} are expected: do all ranks run the same program?",
-                            from.value(),
-                            bytes,
-                            expected),
-                from};
+    throw Error{
+        ErrorCode::network,
+        fmt::format("rank {} sent summaries of {} bytes, and {} are expected: do all ranks run the same program?",
+                    from.value(),
+                    bytes,
+                    expected),
+        from};
   }
 }
 
@@ -210,12 +211,10 @@ void SummaryExchange::read_view(Seat& seat, Rank from) {
   throw_unless_equal(message.size(), begin + header.row_count * row_bytes_, from);
   seat.view.near.resize(header.near_count);
   if (header.near_count > 0) {
-    std::memcpy(
-        seat.view.near.data(), message.data() + sizeof header, header.near_count * sizeof(std::uint32_t));
+    std::memcpy(seat.view.near.data(), message.data() + sizeof header, header.near_count * sizeof(std::uint32_t));
   }
-  if (header.near_count > header.row_count || std::ranges::any_of(seat.view.near, [&](std::uint32_t block) {
-        return block >= blocks_.count(seat.level);
-      })) {
+  if (header.near_count > header.row_count ||
+      std::ranges::any_of(seat.view.near, [&](std::uint32_t block) { return block >= blocks_.count(seat.level); })) {
     throw Error{ErrorCode::network, fmt::format("rank {} sent summaries of blocks that are not", from.value()), from};
   }
   seat.view.rows.assign(message.begin() + static_cast<std::ptrdiff_t>(begin), message.end());
@@ -282,8 +281,8 @@ SummaryExchange::Selection SummaryExchange::select(const Seat& seat,
     rules.find_near(mine, SummaryRow{seat.pool}.subspan(place * row_bytes_, theirs.size() * row_bytes_), are_near);
     counts_.tests += theirs.size();
     const bool is_own = seat.view.near[i] == seat.block;
-    const bool opens = is_own || std::ranges::find(are_near, 1) != are_near.end() ||
-                       !rules.suffices(row(seat.view.rows, i), mine);
+    const bool opens =
+        is_own || std::ranges::find(are_near, 1) != are_near.end() || !rules.suffices(row(seat.view.rows, i), mine);
     if (!opens) {
       far.push_back(i);
     }

@@ -60,8 +60,9 @@ struct SummaryCounts {
 class SummaryExchange {
  public:
   struct Options {
-    /// Up to so many ranks, all gather the summaries of all, without blocks.
-    std::uint32_t top_blocks_max = 32;
+    /// So many summaries are gathered by all: those of all ranks if there are no more, else those of the blocks of the
+    /// last level. Below some thousand, a gather is faster than levels of messages.
+    std::uint32_t top_blocks_max = 512;
     bool keeps_far = true;  ///< Otherwise `far_rows` is empty.
   };
   enum class Choice : std::uint8_t {
@@ -88,7 +89,9 @@ class SummaryExchange {
   [[nodiscard]] std::span<const Rank> near_ranks() const noexcept { return near_ranks_; }  ///< Without this one.
   [[nodiscard]] SummaryRow near_row(std::size_t i) const { return row(seats_.front().view.rows, i); }
   [[nodiscard]] std::size_t far_count() const noexcept { return far_count_; }
-  [[nodiscard]] SummaryRow far_row(std::size_t i) const { return row(seats_.front().view.rows, near_ranks_.size() + i); }
+  [[nodiscard]] SummaryRow far_row(std::size_t i) const {
+    return row(seats_.front().view.rows, near_ranks_.size() + i);
+  }
   /// Whether far ranks may be joined in blocks.
   [[nodiscard]] bool has_blocks() const noexcept { return blocks_.top() > 0; }
 
@@ -128,10 +131,7 @@ class SummaryExchange {
   void read_view(Seat& seat, Rank from);
   comm::AsyncOperation exchange_children(Seat& seat);
   void select_for_children(Seat& seat, const SummaryRules& rules);
-  [[nodiscard]] Selection select(const Seat& seat,
-                                 std::size_t number,
-                                 std::uint32_t child,
-                                 const SummaryRules& rules);
+  [[nodiscard]] Selection select(const Seat& seat, std::size_t number, std::uint32_t child, const SummaryRules& rules);
   void append_rows(const Bytes& pool, std::span<const std::uint32_t> places, Bytes& to) const;
   void send_to_children(Seat& seat);
   [[nodiscard]] SummaryRow row(const Bytes& rows, std::size_t i) const {

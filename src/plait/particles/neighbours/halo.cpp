@@ -230,8 +230,7 @@ Halo make_halo(comm::Endpoint& endpoint,
                const HaloFields& fields,
                const std::optional<DomainGrid>& grid) {
   const comm::ClaimedComms comms{endpoint.claim_comms(1)};
-  SummaryExchange exchange{
-      endpoint, comms[0], grid ? *grid : cubic_grid(endpoint.rank_count()), {.keeps_far = false}};
+  SummaryExchange exchange{endpoint, comms[0], grid ? *grid : cubic_grid(endpoint.rank_count()), {.keeps_far = false}};
   constexpr double margin = 1 + 1e-6;  // as the extents of ranks and of cells round differently
   std::vector<Talk> talks = find_talks(exchange, table, {near.growth * margin, near.skin * margin});
   for (Talk& talk : talks) {

@@ -42,9 +42,9 @@ struct HaloFields {
 
 /// Finds the ghosts of `table`, adds them to it, and lists neighbours. Expects: own cells are refreshed.
 ///
-/// Collective; waits and makes progress. `grid` has the domains of the ranks, if they are not those of `cubic_grid`: the
-/// result does not depend on it. Throws: as `Endpoint::progress_until`. Cost: a `SummaryExchange`, then a message of
-/// cells and one of particles to each near rank.
+/// Collective; waits and makes progress. `grid` has the domains of the ranks, if they are not those of `cubic_grid`:
+/// the result does not depend on it. Throws: as `Endpoint::progress_until`. Cost: a `SummaryExchange`, then a message
+/// of cells and one of particles to each near rank.
 [[nodiscard]] Halo make_halo(comm::Endpoint& endpoint,
                              CellTable& table,
                              const Nearness& near,

@@ -98,8 +98,7 @@ class CellSums final : public ShortRange {
     // This task occupies a worker while it waits for other ranks: see `StepFrame::last_waiting`.
     Task ghosts = frame.graph.task("find ghosts", [this](TaskContext& context) {
       const PhaseTimer timer{phases(context), Phase::short_range};
-      (void)make_halo(
-          *messages_, *table_, {}, {options_.search.reach, options_.search.reach_factor, travel_}, grid_);
+      (void)make_halo(*messages_, *table_, {}, {options_.search.reach, options_.search.reach_factor, travel_}, grid_);
     });
     Task sum = frame.graph.task("short range", [this, sum_kind](TaskContext& context) {
       for (std::uint32_t cell = 0; cell < table_->own_count(); ++cell) {

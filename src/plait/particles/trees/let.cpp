@@ -319,9 +319,8 @@ void FarField::join_levels(std::vector<SummaryRow> level, const TreeSummaries& s
       add(levels[number][i], summaries);
       if (number > 0) {
         const std::size_t count = std::min(arity, levels[number - 1].size() - arity * i);
-        nodes_.back().set_content(NodeKind::cell,
-                                  static_cast<std::uint32_t>(children_begin + arity * i),
-                                  static_cast<std::uint32_t>(count));
+        nodes_.back().set_content(
+            NodeKind::cell, static_cast<std::uint32_t>(children_begin + arity * i), static_cast<std::uint32_t>(count));
       }
     }
   }

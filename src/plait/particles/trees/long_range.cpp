@@ -107,6 +107,9 @@ class TreeForces final : public LongRange {
     if (options_.moments.bytes > 0 && !options_.kernel) {
       throw Error{ErrorCode::bad_argument, "moments of cells act by a kernel only: give the kernel that reads them"};
     }
+    if (options_.summaries_gathered_max == 0) {
+      throw Error{ErrorCode::bad_argument, "summaries_gathered_max is 0: set it to 1 or more"};
+    }
     if (!(options_.force_error >= 0)) {
       throw Error{ErrorCode::bad_argument,
                   fmt::format("a force error of {} cannot be: give a positive one, as 1e-3, or 0 for the angle theta",
@@ -335,11 +338,9 @@ class TreeForces final : public LongRange {
 
   /// Blocks of far ranks act as one, unless each rank is near to each other one anyway.
   [[nodiscard]] SummaryExchange::Options exchange_options(std::uint32_t ranks) const {
-    const bool are_all_near = options_.lets == LetMode::all_to_all || tree_options_.theta <= 0 ||
-                              tree_options_.signs == ChargeSigns::apart;
-    SummaryExchange::Options options;
-    options.top_blocks_max = are_all_near ? ranks : options.top_blocks_max;
-    return options;
+    const bool are_all_near =
+        options_.lets == LetMode::all_to_all || tree_options_.theta <= 0 || tree_options_.signs == ChargeSigns::apart;
+    return {.top_blocks_max = are_all_near ? ranks : options_.summaries_gathered_max};
   }
 
   void send_summary(TaskContext& context) {

@@ -16,14 +16,14 @@
 
 namespace plait::particles {
 
-/// The exchange of locally essential trees (LETs). Before, each rank gets the summaries of the trees of all others; with
-/// more than 32 ranks those of far ranks joined in blocks (`SummaryExchange`).
+/// The exchange of locally essential trees (LETs). Before, each rank gets the summaries of the trees of all others;
+/// among many ranks those of far ranks are joined in blocks (`LongRangeOptions::summaries_gathered_max`).
 enum class LetMode : std::uint8_t {
   /// Each rank sends a LET to each other rank. All ranks gather all summaries.
   all_to_all,
   /// Neighbouring ranks exchange bounding boxes of upper nodes, then LETs. No LET is sent where the multipole of the
-  /// root suffices. With up to 32 ranks forces are those of `all_to_all`, except for the order of sums. With more,
-  /// blocks of far ranks act as one, and forces differ within the error of theta.
+  /// root suffices. Forces are those of `all_to_all`, except for the order of sums. If far ranks are joined in blocks,
+  /// these act as one, and forces differ within the error of theta.
   exact,
   /// Ranks use the one bounding box in each summary: LETs are sent one round of messages earlier, but are larger. The
   /// roots of far ranks act in groups. Forces differ within the error of theta.
@@ -60,6 +60,9 @@ struct LongRangeOptions {
   std::size_t near_sums = 0;      ///< The size of `NearPairs::sums`.
   std::vector<AnyField> travels;  ///< The fields of sources that `near` or `kernel` reads.
   LetMode lets = LetMode::exact;
+  /// Up to so many ranks, all gather the summaries of all trees. Among more, near ranks and blocks of far ones exchange
+  /// them (`SummaryExchange`).
+  std::uint32_t summaries_gathered_max = 512;
   std::uint32_t leaf_bodies_max = 8;
   std::uint32_t group_bodies_max = 64;
   std::uint32_t batch_bodies_max = 1024;
@@ -90,7 +93,8 @@ class LongRange : public Interaction {
 };
 
 /// Throws: `Error` with `bad_argument` for reused interaction lists with a near radius, for two kinds of near radius,
-/// for moments without a kernel, and for a force error that is negative or no number.
+/// for moments without a kernel, for no summaries that are gathered, and for a force error that is negative or no
+/// number.
 [[nodiscard]] std::unique_ptr<LongRange> make_long_range(LongRangeOptions options);
 
 }  // namespace plait::particles

@@ -15,7 +15,8 @@ namespace plait::particles {
 namespace {
 
 Dipole dipole_of(const NodeExtent& extent) {
-  return {static_cast<float>(extent.dipole.x), static_cast<float>(extent.dipole.y), static_cast<float>(extent.dipole.z)};
+  return {
+      static_cast<float>(extent.dipole.x), static_cast<float>(extent.dipole.y), static_cast<float>(extent.dipole.z)};
 }
 
 /// The tree node of a rank or a block, with the extent that joining needs.
@@ -62,9 +63,7 @@ RankSummary joined(std::span<const RankSummary* const> parts, const TreeOptions&
   whole.reach = extent.reach;
   whole.dipole = dipole_of(extent);
   whole.motion = detail::mean_motion(
-      parts.size(),
-      [&](std::size_t i) { return extents[i].mass; },
-      [&](std::size_t i) { return parts[i]->motion; });
+      parts.size(), [&](std::size_t i) { return extents[i].mass; }, [&](std::size_t i) { return parts[i]->motion; });
   return whole;
 }
 
@@ -162,11 +161,17 @@ void TreeSummaries::join_moments(SummaryRow parts, const RankSummary& whole, std
 
 void TreeSummaries::find_near(SummaryRow one, SummaryRow others, std::span<std::uint8_t> are_near) const {
   const RankSummary& mine = summary(one);
+  const Box box = mine.box.box();
+  const double guard2 = detail::guard2(box);
+  const detail::Bounds bounds{options_};
   for (std::size_t i = 0; i < are_near.size(); ++i) {
     const RankSummary& theirs = summary(others.subspan(i * row_bytes_));
-    const bool is_near = near_ == Near::all ? !mine.is_empty() && !theirs.is_empty()
-                                            : needs_let(mine, theirs, options_) || needs_let(theirs, mine, options_);
-    are_near[i] = is_near ? 1 : 0;
+    if (mine.is_empty() || theirs.is_empty()) {
+      are_near[i] = 0;
+      continue;
+    }
+    are_near[i] =
+        near_ == Near::all || bounds.opens(theirs.root, box, guard2) || bounds.opens(mine.root, theirs.box.box());
   }
 }
 

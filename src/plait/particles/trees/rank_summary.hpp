@@ -18,10 +18,10 @@ struct RankSummary {
   Node root;  ///< Sealed; undefined if there are no particles.
   SmallBox box;
   std::uint64_t body_count = 0;
-  float weight = 0;  ///< The sum of absolute charges.
-  float reach = 0;   ///< The largest of its bodies', if they have one.
-  float theta = 0;   ///< The opening angle of the tree; of a block the smallest.
-  Dipole dipole;     ///< About the centre; 0 if all charges have one sign.
+  float weight = 0;   ///< The sum of absolute charges.
+  float reach = 0;    ///< The largest of its bodies', if they have one.
+  float theta = 0;    ///< The opening angle of the tree; of a block the smallest.
+  Dipole dipole;      ///< About the centre; 0 if all charges have one sign.
   NodeMotion motion;  ///< Zero unless the tree has motions.
 
   [[nodiscard]] bool is_empty() const { return body_count == 0; }
