@@ -4,8 +4,8 @@
 //
 // All ranks are in this process and compute while the network's clock is stopped. The computing of a phase is measured
 // as processor time. Walks are measured on a few ranks only. The peer of the decomposition is the default of FDPS: all
-// ranks gather samples from all, and each decomposes the whole domain. One particle runs away while particles are
-// exchanged.
+// ranks gather samples from all, and each decomposes the whole domain. The peer of the exchange of summaries is a
+// gather of all by all. One particle runs away while particles are exchanged.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "plait/base/random.hpp"
@@ -26,8 +27,10 @@
 #include "plait/particles/domains/decompose.hpp"
 #include "plait/particles/domains/domain.hpp"
 #include "plait/particles/domains/exchange.hpp"
+#include "plait/particles/domains/summary_exchange.hpp"
 #include "plait/particles/trees/boundary.hpp"
 #include "plait/particles/trees/let.hpp"
+#include "plait/particles/trees/rank_summary.hpp"
 #include "plait/particles/trees/tree.hpp"
 #include "plait/particles/trees/tree_build.hpp"
 #include "plait/particles/trees/walk.hpp"
@@ -49,6 +52,8 @@ using particles::Particles;
 using particles::Vector;
 
 constexpr std::size_t particles_a_rank = 2000;
+/// So few, that summaries are exchanged through levels of blocks here.
+constexpr std::uint32_t summaries_gathered_max = 64;
 constexpr double theta = 0.5;
 constexpr double step_of_domain = 0.02;  ///< How far particles move in a step, in edges of a domain.
 constexpr std::uint32_t walks_measured = 8;
@@ -69,13 +74,19 @@ struct Cost {
   std::uint64_t packets = 0;  ///< Of the rank that sent most.
   std::uint64_t bytes = 0;    ///< Of the rank that sent most.
   std::uint64_t collectives = 0;
+  std::uint64_t tests = 0;  ///< Pairs of summaries, of the rank that compared most.
+  std::uint64_t rows = 0;   ///< Summaries, of the rank that received most.
 
   [[nodiscard]] double us() const { return network_us + computed_us; }
 };
 
 struct OneRank {
   OneRank(Endpoint& endpoint, const particles::DomainGrid& grid)
-      : domain{grid, endpoint.self()}, decomposition{endpoint, {}, grid}, exchange{endpoint, {}, store} {}
+      : domain{grid, endpoint.self()},
+        decomposition{endpoint, {}, grid},
+        exchange{endpoint, {}, store},
+        comms{endpoint.claim_comms(1)},
+        summaries{endpoint, comms[0], grid, {.top_blocks_max = summaries_gathered_max}} {}
 
   Particles store;
   particles::Field<double> mass = store.add_field<double>("mass");
@@ -86,8 +97,10 @@ struct OneRank {
   particles::Decomposition decomposition;
   particles::ParticleExchange exchange;
   particles::Tree tree;
-  particles::RankSummary summary;
-  std::vector<particles::RankSummary> summaries;
+  plait::comm::ClaimedComms comms;
+  particles::SummaryExchange summaries;
+  std::unique_ptr<particles::TreeSummaries> rules;
+  Bytes row;
   particles::RankBoundary boundary;
   std::vector<std::uint32_t> near;
   std::uint64_t bytes = 0;
@@ -142,6 +155,7 @@ class Run {
     bring_back();
     trees();
     summaries();
+    gather_summaries();
     boundaries();
     lets();
     walks();
@@ -151,6 +165,7 @@ class Run {
   /// Particles of the rank that has most, over the mean.
   double imbalance = 0;
   double near_ranks = 0;  ///< The mean of ranks.
+  double far_rows = 0;    ///< The mean of ranks.
 
  private:
   /// Adds the cost of the messages that `start` posts on each rank.
@@ -275,32 +290,64 @@ class Run {
   }
 
   void summaries() {
-    Cost& phase = costs["gather summaries"];
-    compute(phase, [this](OneRank& one) {
-      one.summary = particles::summary_of(one.tree);
-      one.summaries.resize(ranks_.size());
+    Cost& phase = costs["exchange summaries"];
+    compute(phase, [](OneRank& one) {
+      one.rules = std::make_unique<particles::TreeSummaries>(one.tree.options());
+      one.row.resize(one.rules->row_bytes());
+      one.rules->write(one.tree, one.row);
     });
     communicate(phase, [this](std::uint32_t rank, std::vector<Request>& requests) {
-      const plait::comm::Group group{machine_[rank]};
-      requests.push_back(plait::comm::all_gather(group,
-                                                 std::span<const particles::RankSummary>{&ranks_[rank]->summary, 1},
-                                                 std::span{ranks_[rank]->summaries}));
+      OneRank& one = *ranks_[rank];
+      requests.push_back(one.summaries.exchange(one.row, *one.rules, particles::SummaryExchange::Choice::made));
     });
-    compute(phase, [this](OneRank& one) { find_near(one); });
-    phase.collectives = 1;
-    phase.bytes = sizeof(particles::RankSummary);
     for (const auto& one : ranks_) {
+      for (const Rank rank : one->summaries.near_ranks()) {
+        one->near.push_back(rank.value());
+      }
+      std::ranges::sort(one->near);
+      const particles::SummaryCounts& counts = one->summaries.counts();
+      phase.bytes = std::max(phase.bytes, counts.bytes);
+      phase.tests = std::max(phase.tests, counts.tests);
+      phase.rows = std::max(phase.rows, counts.rows);
       near_ranks += static_cast<double>(one->near.size()) / static_cast<double>(ranks_.size());
+      far_rows += static_cast<double>(one->summaries.far_count()) / static_cast<double>(ranks_.size());
     }
   }
-  void find_near(OneRank& one) const {
-    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-      const particles::RankSummary& theirs = one.summaries[rank];
-      if (rank != one.domain.self().value() && !theirs.is_empty() && !one.summary.is_empty() &&
-          (needs_let(one.summary, theirs, one.tree.options()) || needs_let(theirs, one.summary, one.tree.options()))) {
-        one.near.push_back(rank);
-      }
+
+  /// The peer: each rank gathers the summaries of all and compares them with its own, which a few ranks measure. The
+  /// exchange compares within its messages: its computing is the comparisons of the rank with most, at this speed.
+  void gather_summaries() {
+    Cost& phase = costs["gather all summaries"];
+    Bytes all;
+    for (const auto& one : ranks_) {
+      all.insert(all.end(), one->row.begin(), one->row.end());
     }
+    Bytes arriving(all.size());  // all receive the same
+    communicate(phase, [&](std::uint32_t rank, std::vector<Request>& requests) {
+      const plait::comm::Group group{machine_[rank], ranks_[rank]->comms[0]};
+      requests.push_back(
+          plait::comm::all_gather(group, std::span<const std::byte>{ranks_[rank]->row}, std::span{arriving}));
+    });
+    std::vector<std::uint8_t> are_near(ranks_.size());
+    const std::size_t apart = std::max<std::size_t>(1, ranks_.size() / walks_measured);
+    double count = 0;
+    for (std::size_t rank = 0; rank < ranks_.size(); rank += apart, ++count) {
+      const OneRank& one = *ranks_[rank];
+      const double begin = processor_us();
+      one.rules->find_near(one.row, all, are_near);
+      phase.computed_us += processor_us() - begin;
+      are_near[rank] = 0;
+      plait::expect(static_cast<std::size_t>(std::ranges::count(are_near, 1)) == one.near.size(),
+                    "the exchange finds all ranks that are near");
+    }
+    phase.computed_us /= count;
+    Cost& exchange = costs["exchange summaries"];
+    exchange.computed_us +=
+        phase.computed_us * static_cast<double>(exchange.tests) / static_cast<double>(ranks_.size());
+    phase.collectives = 1;
+    phase.tests = ranks_.size();
+    phase.rows = ranks_.size();
+    phase.bytes = all.size() - ranks_.front()->row.size();
   }
 
   void boundaries() {
@@ -363,7 +410,7 @@ class Run {
     for (std::size_t rank = 0; rank < ranks_.size(); rank += apart, ++count) {
       OneRank& one = *ranks_[rank];
       std::vector<Bytes> lets;
-      std::vector<particles::RankSummary> far;
+      Bytes far;
       particles::LetPlan plan;
       for (const auto& other : ranks_) {
         if (other.get() == &one) {
@@ -373,20 +420,28 @@ class Run {
             needs_let(other->boundary, one.boundary, one.tree.options())) {
           plan.choose(other->tree, one.boundary);
           plan.write(other->tree, lets.emplace_back());
-        } else if (!other->summary.is_empty()) {
-          far.push_back(other->summary);
         }
       }
+      add_far(one, far);
       const double begin = processor_us();
       walk_one(one, lets, far, space);
       phase.computed_us += processor_us() - begin;
     }
     phase.computed_us /= count;
   }
-  static void walk_one(OneRank& one,
-                       std::span<const Bytes> lets,
-                       std::span<const particles::RankSummary> far,
-                       particles::WalkSpace& space) {
+  /// The summaries of ranks that send no tree.
+  void add_far(const OneRank& one, Bytes& far) const {
+    const auto add = [&far](particles::SummaryRow row) { far.insert(far.end(), row.begin(), row.end()); };
+    for (std::size_t i = 0; i < one.summaries.near_ranks().size(); ++i) {
+      if (!needs_let(ranks_[one.summaries.near_ranks()[i].value()]->boundary, one.boundary, one.tree.options())) {
+        add(one.summaries.near_row(i));
+      }
+    }
+    for (std::size_t i = 0; i < one.summaries.far_count(); ++i) {
+      add(one.summaries.far_row(i));
+    }
+  }
+  static void walk_one(OneRank& one, std::span<const Bytes> lets, const Bytes& far, particles::WalkSpace& space) {
     const particles::WalkOptions options;
     const particles::Targets targets{one.store, one.tree, {}, one.acceleration, one.potential};
     const auto act = [&](const particles::TreeView& view, particles::Origin origin) {
@@ -396,7 +451,7 @@ class Run {
     for (const Bytes& let : lets) {
       act(particles::open_let(let, {}).value(), particles::Origin::received);
     }
-    const particles::FarField field{far, one.tree.options(), particles::FarField::Shape::tree};
+    const particles::FarField field{far, *one.rules, particles::FarField::Shape::tree};
     act(field.view(), particles::Origin::received);
   }
 
@@ -415,15 +470,20 @@ class Run {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::Report report{"particles_scale",
-                       "no phase of a particle code's step grows linearly with the number of ranks; the domain "
-                       "decomposition grows like its cube root",
-                       1,
-                       argc,
-                       argv};
-  std::vector<std::uint32_t> counts{64, 216, 512, 1024};
-  if (report.is_full()) {
-    counts.insert(counts.begin(), {8, 27});
+  std::vector<std::uint32_t> counts;
+  bench::Report report{
+      "particles_scale",
+      "no phase of a particle code's step grows linearly with the number of ranks; the domain "
+      "decomposition grows like its cube root",
+      bench::Place{.ranks = {1}},
+      argc,
+      argv,
+      [&counts](CLI::App& app) { app.add_option("--ranks", counts, "[64 216 512 1024; with --full also 8 and 27]"); }};
+  if (counts.empty()) {
+    counts = {64, 216, 512, 1024};
+    if (report.is_full()) {
+      counts.insert(counts.begin(), {8, 27});
+    }
   }
   report.note(
       fmt::format("network: latency {} ns, overhead {} ns, gap {} ns, {} ns a byte (12.5 GB/s); ranks poll every {} "
@@ -441,7 +501,11 @@ int main(int argc, char** argv) {
       phases[name][count] = phase;
     }
     report.note(
-        fmt::format("{} ranks: {:.0f} near ones, largest domain {:.2f} means", count, run.near_ranks, run.imbalance));
+        fmt::format("{} ranks: {:.0f} near ones, {:.0f} summaries of far ranks and blocks, largest domain {:.2f} means",
+                    count,
+                    run.near_ranks,
+                    run.far_rows,
+                    run.imbalance));
   }
   for (const auto& [name, by_count] : phases) {
     for (const auto& [count, phase] : by_count) {
@@ -451,12 +515,18 @@ int main(int argc, char** argv) {
                                 {"computed us", fmt::format("{:.0f}", phase.computed_us)},
                                 {"packets", std::to_string(phase.packets)},
                                 {"KB", fmt::format("{:.1f}", static_cast<double>(phase.bytes) / 1000)},
-                                {"collectives", std::to_string(phase.collectives)}},
+                                {"collectives", std::to_string(phase.collectives)},
+                                {"tests", std::to_string(phase.tests)},
+                                {"rows", std::to_string(phase.rows)}},
                      .value = phase.us(),
                      .unit = "us"};
       if (name == "decompose") {
         row.peer = "all samples to all ranks, as FDPS 7.1";
         row.peer_value = phases["decompose as FDPS"][count].us();
+      }
+      if (name == "exchange summaries") {
+        row.peer = "all summaries to all ranks";
+        row.peer_value = phases["gather all summaries"][count].us();
       }
       report.add(row);
     }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plait/comm/endpoint.hpp"
+#include "plait/particles/domains/domain.hpp"
 #include "plait/particles/store/cell_sizes.hpp"
 #include "plait/particles/store/particles.hpp"
 #include "plait/particles/store/space.hpp"
@@ -45,6 +46,8 @@ struct StepFrame {
   /// Null if all particles take equal steps. Then `add_building_tasks` adds tasks for steps in which ranks exchange
   /// what they know of each other, `add_refreshing_tasks` for steps in which each predicts it.
   const CellFrame* cells = nullptr;
+  /// The domains of the ranks. Results do not depend on it; the cost of exchanges among many ranks does.
+  DomainGrid grid = cubic_grid(messages.rank_count());
 };
 
 /// The interface of long-range, short-range and a program's own interactions: sums over particles that a system

@@ -26,6 +26,8 @@ namespace {
 using test::Sample;
 
 constexpr double time_step = 1.0 / 64;
+/// With more ranks, far ones act in blocks.
+constexpr std::uint32_t gathered_max = 32;
 
 struct Job {
   std::size_t count = 1'000;
@@ -66,6 +68,7 @@ Outcome compute(const Job& job) {
     force.charge = sample.mass;
     force.acceleration = sample.acceleration;
     force.potential = sample.potential;
+    force.summaries_gathered_max = gathered_max;
     system.add_long_range(force);
     add_motion(system, sample);
     system.update();
@@ -138,7 +141,12 @@ TEST_P(OnRanks, those_who_need_only_a_root_get_the_same_forces_without_a_tree) {
   const Outcome all = compute(sphere);
   sphere.force.lets = LetMode::exact;
   const Outcome exact = compute(sphere);
-  EXPECT_LT(largest_difference(all.accelerations, exact.accelerations), 1e-12);
+  if (sphere.ranks <= gathered_max) {
+    EXPECT_LT(largest_difference(all.accelerations, exact.accelerations), 1e-12);
+  } else {  // blocks of far ranks act as one
+    EXPECT_LT(test::rms_error(exact.accelerations, direct(sphere.count)),
+              1.2 * test::rms_error(all.accelerations, direct(sphere.count)));
+  }
   EXPECT_EQ(all.times.let_count, sphere.ranks * (sphere.ranks - 1));
   EXPECT_LE(exact.times.let_count, all.times.let_count);
 }
@@ -200,6 +208,9 @@ TEST_P(OnRanks, forces_with_sizes_measured_at_start_are_within_their_error_of_th
 
 TEST_P(OnRanks, forces_with_an_angle_chosen_for_their_error_are_within_it_of_the_direct_sum) {
   Job sphere = job();
+  if (sphere.ranks > gathered_max) {
+    GTEST_SKIP() << "the 60 bodies of a rank are too few to measure an angle";
+  }
   sphere.count = 4'000;
   sphere.force.force_error = 5e-4;  // the angles of ranks differ
   EXPECT_LT(test::rms_error(compute(sphere).accelerations, direct(sphere.count)), 7e-4);
@@ -303,7 +314,8 @@ INSTANTIATE_TEST_SUITE_P(Counts,
                                          std::tuple{2U, 1U},
                                          std::tuple{3U, 1U},
                                          std::tuple{4U, 2U},
-                                         std::tuple{7U, 1U}),
+                                         std::tuple{7U, 1U},
+                                         std::tuple{64U, 1U}),
                          [](const auto& counts) {
                            return std::to_string(std::get<0>(counts.param)) + "_ranks_" +
                                   std::to_string(std::get<1>(counts.param)) + "_workers";

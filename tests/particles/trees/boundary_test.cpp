@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/particles/trees/tree_build.hpp"
+#include "plait/particles/trees/rank_summary.hpp"
 
 #include "particles/samples.hpp"
 

@@ -154,6 +154,7 @@ Outcome compute(std::uint32_t ranks, const std::function<void(LongRangeOptions&,
     Sample sample;
     test::add_sphere(sample, body_count, body_count * rank / ranks, body_count * (rank + 1) / ranks);
     LongRangeOptions options{.charge = sample.mass, .acceleration = sample.acceleration, .potential = sample.potential};
+    options.summaries_gathered_max = 8;
     complete(options, sample);
     System system{runtime.messages(), runtime.scheduler(), sample.store, {.steps_between_trees = 2}};
     system.add_long_range(options);
@@ -237,7 +238,7 @@ TEST_P(MomentsOnRanks, a_kernel_reads_the_fields_of_bodies_that_travel) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, MomentsOnRanks, testing::Values(1, 3, 7), [](const auto& instance) {
+INSTANTIATE_TEST_SUITE_P(Ranks, MomentsOnRanks, testing::Values(1, 3, 7, 64), [](const auto& instance) {
   return std::to_string(instance.param);
 });
 

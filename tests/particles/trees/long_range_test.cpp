@@ -67,7 +67,8 @@ std::vector<Ion> dipole_cloud() {
 
 std::vector<Vector> forces(const std::vector<Ion>& ions,
                            std::uint32_t ranks,
-                           const std::function<void(LongRangeOptions&)>& complete) {
+                           const std::function<void(LongRangeOptions&)>& complete,
+                           const SystemOptions& system_options = {}) {
   std::vector<Vector> found(ions.size());
   std::mutex mutex;
   plait::test::run_program({.ranks = ranks}, {.worker_count = 2}, [&](Runtime& runtime) {
@@ -84,9 +85,11 @@ std::vector<Vector> forces(const std::vector<Ion>& ions,
                              .potential = sample.potential,
                              .coupling = coupling};
     complete(options);
-    System system{runtime.messages(), runtime.scheduler(), sample.store};
+    System system{runtime.messages(), runtime.scheduler(), sample.store, system_options};
     system.add_long_range(options);
-    system.update();
+    for (std::uint64_t update = 0; update < system_options.steps_between_trees; ++update) {
+      system.update();
+    }
     const std::lock_guard lock{mutex};
     for (std::size_t i = 0; i < sample.store.size(); ++i) {
       found[sample.store.ids()[i]] = sample.store[sample.acceleration][i];
@@ -175,6 +178,45 @@ TEST_P(ChargesOnRanks, charges_without_cells_are_the_direct_sum) {
 INSTANTIATE_TEST_SUITE_P(Ranks, ChargesOnRanks, testing::Values(1, 2, 7), [](const auto& instance) {
   return std::to_string(instance.param);
 });
+
+/// A rod of charges along x, which 64 ranks divide into short pieces.
+std::vector<Ion> rod(double negative) {
+  constexpr std::size_t count = 3'000;
+  std::mt19937_64 random{9};
+  std::uniform_real_distribution<double> coordinate{0, 1};
+  std::vector<Ion> ions(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    ions[i] = {{64 * coordinate(random), coordinate(random), coordinate(random)},
+               static_cast<double>(i) < negative * static_cast<double>(count) ? -1.0 : 1.0};
+  }
+  return ions;
+}
+
+/// Far ranks act in blocks, also where trees are kept for another step.
+TEST(ManyRanks, forces_are_as_near_to_direct_sums_as_with_a_tree_from_each_rank) {
+  for (const double negative : {0.0, 0.5}) {
+    const std::vector<Ion> ions = rod(negative);
+    const std::vector<Vector> exact = direct(ions);
+    for (const Order order : {Order::monopole, Order::quadrupole}) {
+      std::vector<double> errors;
+      for (const LetMode mode : {LetMode::all_to_all, LetMode::exact, LetMode::fast}) {
+        const std::vector<Vector> found = forces(ions,
+                                                 64,
+                                                 [&](LongRangeOptions& options) {
+                                                   options.lets = mode;
+                                                   options.order = order;
+                                                   options.signs = negative > 0 ? ChargeSigns::both : ChargeSigns::one;
+                                                   options.summaries_gathered_max = 8;
+                                                 },
+                                                 {.grid = {64, 1, 1}, .steps_between_trees = 2});
+        errors.push_back(test::rms_error(found, exact));
+      }
+      EXPECT_LT(errors[0], order == Order::monopole ? 3e-3 : 5e-4);
+      EXPECT_LT(errors[1], 1.1 * errors[0] + 1e-6);
+      EXPECT_LT(errors[2], 1.1 * errors[0] + 1e-6);
+    }
+  }
+}
 
 /// A sphere of bodies whose reaches differ. Near pairs are taken out of the force again.
 struct NearOutcome {

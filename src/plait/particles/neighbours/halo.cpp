@@ -10,8 +10,7 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
-#include "plait/comm/collectives/all_gather.hpp"
-#include "plait/comm/collectives/group.hpp"
+#include "plait/particles/domains/summary_exchange.hpp"
 
 namespace plait::particles {
 namespace {
@@ -62,29 +61,73 @@ std::vector<T> take(std::span<const std::byte>& from, std::size_t count, Rank so
   return values;
 }
 
-std::vector<Talk> find_talks(const comm::Group& all_ranks, const CellTable& table, const Nearness& near) {
-  Extent mine;
-  for (std::uint32_t cell = 0; cell < table.own_count(); ++cell) {
-    mine.box.include(table[cell].box);
-    mine.reach = std::max(mine.reach, table[cell].reach);
-    mine.count += table[cell].count;
-  }
-  std::vector<Extent> all(all_ranks.size());
-  comm::all_gather(all_ranks, std::as_bytes(std::span{&mine, 1}), std::as_writable_bytes(std::span{all})).wait();
-  std::vector<Talk> talks;
-  for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
-    if (rank == all_ranks.self() || all[rank].count == 0 || mine.count == 0 ||
-        !are_near(mine, all[rank], table.images(), near.growth, near.skin)) {
-      continue;
+/// The rows of an exchange of extents.
+class Extents final : public SummaryRules {
+ public:
+  Extents(const CellTable& table, const Nearness& near) : images_{table.images()}, near_{near} {}
+
+  [[nodiscard]] std::size_t row_bytes() const noexcept override { return sizeof(Extent); }
+  void join(SummaryRow parts, std::span<std::byte> block) const override {
+    Extent whole;
+    for (std::size_t i = 0; i < parts.size() / sizeof whole; ++i) {
+      const Extent part = extent(parts, i);
+      whole.box.include(part.box);
+      whole.reach = std::max(whole.reach, part.reach);
+      whole.count = std::max(whole.count, part.count);  // above 0 if one is
     }
+    std::memcpy(block.data(), &whole, sizeof whole);
+  }
+  void find_near(SummaryRow one, SummaryRow others, std::span<std::uint8_t> are_near) const override {
+    for (std::size_t i = 0; i < are_near.size(); ++i) {
+      are_near[i] = is_near(extent(one), extent(others, i)) ? 1 : 0;
+    }
+  }
+  [[nodiscard]] bool suffices(SummaryRow sender, SummaryRow receiver) const override {
+    return !is_near(extent(sender), extent(receiver));
+  }
+
+  [[nodiscard]] static Extent extent(SummaryRow rows, std::size_t i = 0) {
+    Extent extent;
+    std::memcpy(&extent, rows.data() + i * sizeof extent, sizeof extent);
+    return extent;
+  }
+
+ private:
+  [[nodiscard]] bool is_near(const Extent& a, const Extent& b) const {
+    return a.count > 0 && b.count > 0 && are_near(a, b, images_, near_.growth, near_.skin);
+  }
+
+  const Lattice& images_;
+  Nearness near_;
+};
+static_assert(sizeof(Extent) % 8 == 0, "the size of a row");
+
+Extent extent_of(const CellTable& table) {
+  Extent extent;
+  for (std::uint32_t cell = 0; cell < table.own_count(); ++cell) {
+    extent.box.include(table[cell].box);
+    extent.reach = std::max(extent.reach, table[cell].reach);
+    extent.count += table[cell].count;
+  }
+  return extent;
+}
+
+std::vector<Talk> find_talks(SummaryExchange& exchange, const CellTable& table, const Nearness& near) {
+  const Extent mine = extent_of(table);
+  const Extents rules{table, near};
+  exchange.exchange(std::as_bytes(std::span{&mine, 1}), rules, SummaryExchange::Choice::made).wait();
+  std::vector<Talk> talks;
+  for (std::size_t i = 0; i < exchange.near_ranks().size(); ++i) {
+    const Extent theirs = Extents::extent(exchange.near_row(i));
     Talk& talk = talks.emplace_back();
-    talk.rank = Rank{rank};
+    talk.rank = exchange.near_ranks()[i];
     for (std::uint32_t cell = 0; cell < table.own_count(); ++cell) {
-      if (are_near(table[cell], all[rank], table.images(), near.growth, near.skin)) {
+      if (are_near(table[cell], theirs, table.images(), near.growth, near.skin)) {
         talk.offered.push_back(cell);
       }
     }
   }
+  std::ranges::sort(talks, {}, [](const Talk& talk) { return talk.rank.value(); });
   return talks;
 }
 
@@ -125,13 +168,18 @@ void read_notes(Talk& talk) {
   talk.leaves = take<std::uint16_t>(left, leaves, talk.rank);
 }
 
+struct TalkBuffers {
+  Bytes Talk::* out;
+  Bytes Talk::* in;
+};
+
 void send_and_receive(
-    const comm::Group& all_ranks, std::span<Talk> talks, Tag tag, Bytes Talk::* out, Bytes Talk::* in) {
+    comm::Endpoint& endpoint, comm::CommId comm, std::span<Talk> talks, Tag tag, const TalkBuffers& buffers) {
   std::vector<comm::Request> requests;
   for (Talk& talk : talks) {
-    const comm::Address other{talk.rank, tag, all_ranks.comm()};
-    requests.push_back(all_ranks.endpoint().receive(other, talk.*in));
-    requests.push_back(all_ranks.endpoint().send(other, talk.*out));
+    const comm::Address other{talk.rank, tag, comm};
+    requests.push_back(endpoint.receive(other, talk.*buffers.in));
+    requests.push_back(endpoint.send(other, talk.*buffers.out));
   }
   for (comm::Request& request : requests) {
     request.wait();
@@ -176,14 +224,19 @@ HaloPeer choose(const CellTable& table, Talk& talk, const Nearness& near, CellSi
 
 }  // namespace
 
-Halo make_halo(comm::Endpoint& endpoint, CellTable& table, const Nearness& near, const HaloFields& fields) {
-  const comm::Group all_ranks{endpoint};
+Halo make_halo(comm::Endpoint& endpoint,
+               CellTable& table,
+               const Nearness& near,
+               const HaloFields& fields,
+               const std::optional<DomainGrid>& grid) {
+  const comm::ClaimedComms comms{endpoint.claim_comms(1)};
+  SummaryExchange exchange{endpoint, comms[0], grid ? *grid : cubic_grid(endpoint.rank_count()), {.keeps_far = false}};
   constexpr double margin = 1 + 1e-6;  // as the extents of ranks and of cells round differently
-  std::vector<Talk> talks = find_talks(all_ranks, table, {near.growth * margin, near.skin * margin});
+  std::vector<Talk> talks = find_talks(exchange, table, {near.growth * margin, near.skin * margin});
   for (Talk& talk : talks) {
     write_notes(table, talk);
   }
-  send_and_receive(all_ranks, talks, cells_tag, &Talk::notes_out, &Talk::notes_in);
+  send_and_receive(endpoint, comms[0], talks, cells_tag, {&Talk::notes_out, &Talk::notes_in});
   Halo halo;
   CellSizes ghosts;
   std::uint32_t next_ghost = table.own_count();
@@ -200,7 +253,7 @@ Halo make_halo(comm::Endpoint& endpoint, CellTable& table, const Nearness& near,
   table.ghosts().clear();
   table.ghosts().add(std::accumulate(ghosts.leaves.begin(), ghosts.leaves.end(), std::size_t{0}));
   table.add_ghosts(ghosts);
-  send_and_receive(all_ranks, talks, particles_tag, &Talk::particles_out, &Talk::particles_in);
+  send_and_receive(endpoint, comms[0], talks, particles_tag, {&Talk::particles_out, &Talk::particles_in});
   std::size_t row = 0;
   for (const AnyField& field : fields.travel) {
     row += field.bytes;

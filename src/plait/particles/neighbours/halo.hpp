@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "plait/comm/endpoint.hpp"
+#include "plait/particles/domains/domain.hpp"
 #include "plait/particles/neighbours/cells.hpp"
 #include "plait/particles/store/particles.hpp"
 
@@ -40,11 +42,13 @@ struct HaloFields {
 
 /// Finds the ghosts of `table`, adds them to it, and lists neighbours. Expects: own cells are refreshed.
 ///
-/// Collective; waits and makes progress. Throws: as `Endpoint::progress_until`. Cost: a gather of 64 bytes from each
-/// rank, then a message of cells and one of particles to each near rank.
+/// Collective; waits and makes progress. `grid` has the domains of the ranks, if they are not those of `cubic_grid`:
+/// the result does not depend on it. Throws: as `Endpoint::progress_until`. Cost: a `SummaryExchange`, then a message
+/// of cells and one of particles to each near rank.
 [[nodiscard]] Halo make_halo(comm::Endpoint& endpoint,
                              CellTable& table,
                              const Nearness& near,
-                             const HaloFields& fields);
+                             const HaloFields& fields,
+                             const std::optional<DomainGrid>& grid = {});
 
 }  // namespace plait::particles

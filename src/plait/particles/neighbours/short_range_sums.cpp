@@ -70,6 +70,7 @@ class CellSums final : public ShortRange {
 
   std::vector<Task> add_building_tasks(const StepFrame& frame, Task after) override {
     messages_ = &frame.messages;
+    grid_ = frame.grid;
     store_ = &frame.store;
     ghosts_ = frame.store.make_like();
     space_ = &frame.space;
@@ -99,7 +100,7 @@ class CellSums final : public ShortRange {
     // This task occupies a worker while it waits for other ranks: see `StepFrame::last_waiting`.
     Task ghosts = frame.graph.task("find ghosts", [this](TaskContext& context) {
       const PhaseTimer timer{phases(context), Phase::short_range};
-      (void)make_halo(*messages_, *table_, {}, {options_.search.reach, options_.search.reach_factor, travel_});
+      (void)make_halo(*messages_, *table_, {}, {options_.search.reach, options_.search.reach_factor, travel_}, grid_);
     });
     Task sum = frame.graph.task("short range", [this, sum_kind](TaskContext& context) {
       for (std::uint32_t cell = 0; cell < table_->own_count(); ++cell) {
@@ -177,6 +178,7 @@ class CellSums final : public ShortRange {
   const Tree* tree_;
   const std::vector<AnyField> travel_;
   comm::Endpoint* messages_ = nullptr;
+  DomainGrid grid_;
   Particles* store_ = nullptr;
   const Space* space_ = nullptr;
   Particles ghosts_;

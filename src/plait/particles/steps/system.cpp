@@ -166,8 +166,15 @@ struct System::State {
     std::vector<StepFrame> frames;
     std::optional<Task> last_waiting;
     for (std::uint32_t number = 0; number < interactions_.size(); ++number) {
-      const StepFrame frame{
-          messages_, store_, *graph_, scheduler_.worker_count(), space_, interaction_comms_[number][0], last_waiting};
+      const StepFrame frame{messages_,
+                            store_,
+                            *graph_,
+                            scheduler_.worker_count(),
+                            space_,
+                            interaction_comms_[number][0],
+                            last_waiting,
+                            nullptr,
+                            domain_.grid()};
       for (const Task& task : interactions_[number]->add_building_tasks(frame, built)) {
         building_.push_back(task);
         built = task;

@@ -77,35 +77,6 @@ RankBoundary make_boundary(const Tree& tree, std::uint32_t boxes) {
   return boundary;
 }
 
-RankSummary summary_of(const Tree& tree) {
-  RankSummary summary;
-  if (!tree.nodes().empty()) {
-    summary.root = tree.nodes()[0];
-    summary.root.set_content(NodeKind::sealed, 0, 0);
-    summary.box = SmallBox{tree.target_box(0)};
-    summary.body_count = tree.extents()[0].body_count;
-    summary.motion = tree.motions().empty() ? NodeMotion{} : tree.motions()[0];
-  }
-  return summary;
-}
-
-RankBoundary boundary_of(const RankSummary& summary) {
-  RankBoundary boundary;
-  boundary.root = summary.root;
-  boundary.body_count = summary.body_count;
-  boundary.box_count = summary.is_empty() ? 0 : 1;
-  boundary.box_table[0] = summary.box;
-  return boundary;
-}
-
-bool needs_let(const RankSummary& sender, const RankSummary& receiver, const TreeOptions& options) {
-  return !sender.is_empty() && !receiver.is_empty() && detail::Bounds{options}.opens(sender.root, receiver.box.box());
-}
-
-bool is_valid(const RankSummary& summary) {
-  return is_valid(boundary_of(summary));
-}
-
 bool needs_let(const RankBoundary& sender, const RankBoundary& receiver, const TreeOptions& options) {
   if (sender.is_empty() || receiver.is_empty()) {
     return false;

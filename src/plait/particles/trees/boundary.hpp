@@ -38,31 +38,14 @@ struct RankBoundary {
 };
 static_assert(std::is_trivially_copyable_v<RankBoundary>, "travels in messages");
 
-/// A rank's root node and the box of its particles, which all ranks know.
-struct RankSummary {
-  Node root;  ///< Sealed; undefined if there are no particles.
-  SmallBox box;
-  std::uint32_t body_count = 0;
-  NodeMotion motion;  ///< Zero unless the tree has motions.
-  std::uint32_t unused[5] = {};
-
-  [[nodiscard]] bool is_empty() const { return body_count == 0; }
-};
-static_assert(std::is_trivially_copyable_v<RankSummary> && sizeof(RankSummary) == 128, "travels in messages");
-
-[[nodiscard]] RankSummary summary_of(const Tree& tree);
-/// A boundary with the one box of the summary.
-[[nodiscard]] RankBoundary boundary_of(const RankSummary& summary);
 /// Computes at most `boxes` boxes, dividing the most populated nodes first. Cost: O(boxes log boxes).
 [[nodiscard]] RankBoundary make_boundary(const Tree& tree, std::uint32_t boxes = RankBoundary::boxes_max);
 
 /// Whether the bodies of `receiver` may need more of `sender` than the multipole of its root; false if either has no
 /// bodies. Both ranks compute the same.
-[[nodiscard]] bool needs_let(const RankSummary& sender, const RankSummary& receiver, const TreeOptions& options);
 [[nodiscard]] bool needs_let(const RankBoundary& sender, const RankBoundary& receiver, const TreeOptions& options);
 
 /// Whether received data are consistent: counts are in range, numbers are finite.
-[[nodiscard]] bool is_valid(const RankSummary& summary);
 [[nodiscard]] bool is_valid(const RankBoundary& boundary);
 
 }  // namespace plait::particles

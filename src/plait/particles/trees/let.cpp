@@ -260,66 +260,69 @@ void drift_let(std::span<std::byte> buffer, const TreeView& view, std::size_t ve
   }
 }
 
-FarField::FarField(std::span<const RankSummary> ranks, std::vector<std::byte> moments)
-    : moments_{std::move(moments)}, root_count_{static_cast<std::uint32_t>(ranks.size())} {
-  for (const RankSummary& rank : ranks) {
-    nodes_.push_back(rank.root);
+FarField::FarField(SummaryRow rows, const TreeSummaries& summaries, Shape shape) {
+  std::vector<SummaryRow> roots;
+  Box box;
+  for (std::size_t i = 0; i < rows.size(); i += summaries.row_bytes()) {
+    const RankSummary& summary = TreeSummaries::summary(rows.subspan(i));
+    if (!summary.is_empty()) {
+      roots.push_back(rows.subspan(i, summaries.row_bytes()));
+      box.include(summary.root.center);
+    }
+  }
+  root_count_ = static_cast<std::uint32_t>(roots.size());
+  if (shape == Shape::tree && !roots.empty()) {
+    const KeyCube cube{box};
+    std::ranges::stable_sort(
+        roots, {}, [&](SummaryRow row) { return cube.key_of(TreeSummaries::summary(row).root.center); });
+    join_levels(std::move(roots), summaries);
+    return;
+  }
+  for (const SummaryRow root : roots) {
+    add(root, summaries);
   }
 }
 
-FarField::FarField(std::span<const RankSummary> ranks, const TreeOptions& options, Shape shape) {
-  std::vector<RankSummary> level;
-  Box box;
-  for (const RankSummary& rank : ranks) {
-    if (!rank.is_empty()) {
-      level.push_back(rank);
-      box.include(rank.root.center);
-    }
-  }
-  if (shape == Shape::tree) {
-    const KeyCube cube{box};
-    std::ranges::stable_sort(level, {}, [&](const RankSummary& rank) { return cube.key_of(rank.root.center); });
-  }
-  root_count_ = static_cast<std::uint32_t>(level.size());
-  if (shape == Shape::flat || level.empty()) {
-    for (const RankSummary& rank : level) {
-      nodes_.push_back(rank.root);
-    }
-    return;
-  }
-  NodeTable table;
-  table.start({.signs = true, .reaches = options.near_reach.has_value()});
-  for (const RankSummary& rank : level) {
-    const std::uint32_t i = table.add(1);
-    const auto mass = static_cast<double>(rank.root.mass);
-    // A root that is always opened has both signs, or theta is 0.
-    const bool is_mixed = std::isinf(rank.root.opening2);
-    const double weight = is_mixed ? 2 * std::abs(mass) + std::numeric_limits<double>::min() : std::abs(mass);
-    table.nodes()[i] = rank.root;
-    table.extents()[i] = {.box = rank.box.box(), .mass = mass};
-    table.signs()[i] = {weight, {}};
-  }
-  // The roots are in order along the curve. Each level joins some nodes of the one before, until one node is left.
-  constexpr std::uint32_t arity = 4;
-  root_count_ = 1;
-  for (std::uint32_t begin = 0; table.size() - begin > 1;) {
-    const std::uint32_t end = table.size();
-    while (begin < end) {
-      const std::uint32_t count = std::min(arity, end - begin);
-      const std::uint32_t i = table.add(1);
-      table.nodes()[i].set_content(NodeKind::cell, begin, count);
-      detail::sum_children(table, i);
-      if (options.near_reach) {
-        table.reaches()[i] = 0;
+void FarField::add(SummaryRow row, const TreeSummaries& summaries) {
+  nodes_.push_back(TreeSummaries::summary(row).root);
+  const SummaryRow moments = summaries.moments(row);
+  moments_.insert(moments_.end(), moments.begin(), moments.end());
+}
+
+/// Joins consecutive roots, which are in order along the curve, level by level until one node is left. Then adds the
+/// levels, the last one first: children are after their parents.
+void FarField::join_levels(std::vector<SummaryRow> level, const TreeSummaries& summaries) {
+  constexpr std::size_t arity = 4;
+  const std::size_t row_bytes = summaries.row_bytes();
+  std::vector<std::vector<std::byte>> joined;
+  std::vector<std::vector<SummaryRow>> levels{std::move(level)};
+  while (levels.back().size() > 1) {
+    const std::vector<SummaryRow>& below = levels.back();
+    const std::size_t count = (below.size() + arity - 1) / arity;
+    std::vector<std::byte>& rows = joined.emplace_back(count * row_bytes);
+    std::vector<std::byte> parts;
+    std::vector<SummaryRow> above;
+    for (std::size_t i = 0; i < count; ++i) {
+      parts.clear();
+      for (std::size_t k = arity * i; k < std::min(arity * (i + 1), below.size()); ++k) {
+        parts.insert(parts.end(), below[k].begin(), below[k].end());
       }
-      detail::set_opening(options, table, i);
-      begin += count;
+      const std::span<std::byte> row = std::span{rows}.subspan(i * row_bytes, row_bytes);
+      summaries.join(parts, row);
+      above.emplace_back(row);
     }
+    levels.push_back(std::move(above));
   }
-  nodes_.assign(table.nodes().rbegin(), table.nodes().rend());  // children are after their parents
-  for (Node& node : nodes_) {
-    if (node.kind() == NodeKind::cell) {
-      node.first = static_cast<std::uint32_t>(nodes_.size()) - node.first - node.count();
+  root_count_ = 1;
+  for (std::size_t number = levels.size(); number-- > 0;) {
+    const std::size_t children_begin = nodes_.size() + levels[number].size();
+    for (std::size_t i = 0; i < levels[number].size(); ++i) {
+      add(levels[number][i], summaries);
+      if (number > 0) {
+        const std::size_t count = std::min(arity, levels[number - 1].size() - arity * i);
+        nodes_.back().set_content(
+            NodeKind::cell, static_cast<std::uint32_t>(children_begin + arity * i), static_cast<std::uint32_t>(count));
+      }
     }
   }
 }

@@ -10,6 +10,7 @@
 #include "plait/base/bytes.hpp"
 #include "plait/base/error.hpp"
 #include "plait/particles/trees/boundary.hpp"
+#include "plait/particles/trees/rank_summary.hpp"
 #include "plait/particles/trees/tree.hpp"
 
 namespace plait::particles {
@@ -77,7 +78,7 @@ void drift(Node& node, const NodeMotion& motion, double duration);
 /// since the tree was sent: velocities are those of that time. Cost: O(buffer).
 void drift_let(std::span<std::byte> buffer, const TreeView& view, std::size_t velocities, double duration);
 
-/// The roots of ranks that act on all particles here as multipoles. Skips empty ranks.
+/// The roots of ranks, and of blocks of ranks, that act on all particles here as multipoles. Skips empty ranks.
 class FarField {
  public:
   enum class Shape : std::uint8_t {
@@ -86,13 +87,15 @@ class FarField {
   };
 
   FarField() = default;
-  FarField(std::span<const RankSummary> ranks, const TreeOptions& options, Shape shape);
-  /// Roots with moments, which act alone: `moments` has those of each of `ranks`.
-  FarField(std::span<const RankSummary> ranks, std::vector<std::byte> moments);
+  /// `rows` are those of `summaries`, one after the other.
+  FarField(SummaryRow rows, const TreeSummaries& summaries, Shape shape);
   /// Valid during the lifetime of this object.
   [[nodiscard]] TreeView view() const { return {nodes_, root_count_, {}, {}, {}, moments_}; }
 
  private:
+  void add(SummaryRow row, const TreeSummaries& summaries);
+  void join_levels(std::vector<SummaryRow> level, const TreeSummaries& summaries);
+
   Nodes nodes_;
   std::vector<std::byte> moments_;
   std::uint32_t root_count_ = 0;

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
-#include "plait/comm/collectives/all_gather.hpp"
+#include "plait/particles/domains/summary_exchange.hpp"
 #include "plait/particles/trees/boundary.hpp"
 #include "plait/particles/trees/detail/tree_tasks.hpp"
 #include "plait/particles/trees/force_error.hpp"
@@ -20,6 +20,7 @@
 #include "plait/particles/trees/tree_build.hpp"
 #include "plait/particles/trees/tree_over_cells.hpp"
 #include "plait/particles/trees/tree_sizes.hpp"
+#include "plait/particles/trees/rank_summary.hpp"
 #include "plait/particles/trees/tuning.hpp"
 
 namespace plait::particles {
@@ -106,6 +107,9 @@ class TreeForces final : public LongRange {
     if (options_.moments.bytes > 0 && !options_.kernel) {
       throw Error{ErrorCode::bad_argument, "moments of cells act by a kernel only: give the kernel that reads them"};
     }
+    if (options_.summaries_gathered_max == 0) {
+      throw Error{ErrorCode::bad_argument, "summaries_gathered_max is 0: set it to 1 or more"};
+    }
     if (!(options_.force_error >= 0)) {
       throw Error{ErrorCode::bad_argument,
                   fmt::format("a force error of {} cannot be: give a positive one, as 1e-3, or 0 for the angle theta",
@@ -121,13 +125,12 @@ class TreeForces final : public LongRange {
     tree_options_.period = space_->period();
     space_->check_reach("cut-off", options_.cutoff);
     space_->check_reach("near radius", options_.near_radius);
-    group_.emplace(frame.messages, frame.comm);
+    exchange_.emplace(frame.messages, frame.comm, frame.grid, exchange_options(frame.messages.rank_count()));
     workers_.resize(frame.worker_count);
     for (WorkerState& worker : workers_) {
       worker.space.near_sums.assign(options_.near_sums, 0);
     }
     near_sums_.assign(options_.near_sums, 0);
-    summaries_.resize(frame.messages.rank_count());
     drift_kind_ = frame.graph.kind("drift LET");
     gather_kind_ = frame.graph.kind("gather summaries");
     boundary_kind_ = frame.graph.kind("exchange boundaries");
@@ -360,31 +363,39 @@ class TreeForces final : public LongRange {
 
   // ---- the exchange of trees ----
 
+  /// Blocks of far ranks act as one, unless each rank is near to each other one anyway.
+  [[nodiscard]] SummaryExchange::Options exchange_options(std::uint32_t ranks) const {
+    const bool are_all_near =
+        options_.lets == LetMode::all_to_all || tree_options_.theta <= 0 || tree_options_.signs == ChargeSigns::apart;
+    return {.top_blocks_max = are_all_near ? ranks : options_.summaries_gathered_max};
+  }
+
   void send_summary(TaskContext& context) {
     if (messages_->rank_count() == 1) {
       return;
     }
     const PhaseTimer timer{phases(context), Phase::make_lets};
-    summary_ = summary_of(tree_);
-    // A row has a summary, and the moments of the root.
-    const std::size_t bytes = sizeof summary_ + moment_bytes(tree_options_);
-    summary_row_.assign(bytes, std::byte{0});
-    std::memcpy(summary_row_.data(), &summary_, sizeof summary_);
-    if (!summary_.is_empty()) {
-      std::ranges::copy(tree_.view().moments.first(bytes - sizeof summary_), summary_row_.begin() + sizeof summary_);
-    }
-    summary_rows_.resize(bytes * summaries_.size());
-    context.wait_for(gather_kind_,
-                     comm::all_gather(*group_, std::span<const std::byte>{summary_row_}, std::span{summary_rows_}),
-                     [this](TaskContext& inner) { take_summaries(inner); });
+    const bool is_all = options_.lets == LetMode::all_to_all;
+    summaries_.emplace(tree_options_, is_all ? TreeSummaries::Near::all : TreeSummaries::Near::by_opening);
+    summary_row_.resize(summaries_->row_bytes());
+    summaries_->write(tree_, summary_row_);
+    const auto choice = is_rebuilt_ ? SummaryExchange::Choice::made : SummaryExchange::Choice::kept;
+    context.wait_for(gather_kind_, exchange_->exchange(summary_row_, *summaries_, choice), [this](TaskContext& inner) {
+      take_summaries(inner);
+    });
   }
 
   void take_summaries(TaskContext& context) {
     const PhaseTimer timer{phases(context), Phase::make_lets};
-    for (std::uint32_t rank = 0; rank < summaries_.size(); ++rank) {
-      std::memcpy(&summaries_[rank], summary_rows_.data() + rank * summary_row_.size(), sizeof(RankSummary));
-      if (!is_valid(summaries_[rank])) {
-        throw Error{ErrorCode::network, fmt::format("rank {} sent an invalid summary of its tree", rank), Rank{rank}};
+    for (std::size_t i = 0; i < exchange_->near_ranks().size(); ++i) {
+      const Rank rank = exchange_->near_ranks()[i];
+      if (!is_valid(TreeSummaries::summary(exchange_->near_row(i)))) {
+        throw Error{ErrorCode::network, fmt::format("rank {} sent an invalid summary of its tree", rank.value()), rank};
+      }
+    }
+    for (std::size_t i = 0; i < exchange_->far_count(); ++i) {
+      if (!is_valid(TreeSummaries::summary(exchange_->far_row(i)))) {
+        throw Error{ErrorCode::network, "a far rank sent an invalid summary of its tree"};
       }
     }
     summaries_time_ = now();
@@ -400,26 +411,22 @@ class TreeForces final : public LongRange {
 
   void choose_peers(TaskContext& context) {
     near_.clear();
-    for (std::uint32_t rank = 0; rank < summaries_.size(); ++rank) {
-      const RankSummary& theirs = summaries_[rank];
-      const bool has_pairs = Rank{rank} != messages_->self() && !theirs.is_empty() && !summary_.is_empty();
-      if (has_pairs && (options_.lets == LetMode::all_to_all || needs_let(summary_, theirs, tree_options_) ||
-                        needs_let(theirs, summary_, tree_options_))) {
-        std::unique_ptr<Peer>& peer = peers_[rank];
-        if (peer == nullptr) {
-          peer = std::make_unique<Peer>();
-          peer->rank = Rank{rank};
-        }
-        near_.push_back(peer.get());
+    for (const Rank rank : exchange_->near_ranks()) {
+      std::unique_ptr<Peer>& peer = peers_[rank.value()];
+      if (peer == nullptr) {
+        peer = std::make_unique<Peer>();
+        peer->rank = rank;
       }
+      near_.push_back(peer.get());
     }
     if (options_.lets == LetMode::fast) {
-      for (Peer* const peer : near_) {
-        const RankSummary& theirs = summaries_[peer->rank.value()];
-        peer->boundary = boundary_of(theirs);
-        peer->sends = needs_let(summary_, theirs, tree_options_);
-        peer->receives = needs_let(theirs, summary_, tree_options_);
-        exchange_lets(context, *peer);
+      const RankSummary& mine = TreeSummaries::summary(summary_row_);
+      for (std::size_t i = 0; i < near_.size(); ++i) {
+        const RankSummary& theirs = TreeSummaries::summary(exchange_->near_row(i));
+        near_[i]->boundary = boundary_of(theirs);
+        near_[i]->sends = needs_let(mine, theirs, tree_options_);
+        near_[i]->receives = needs_let(theirs, mine, tree_options_);
+        exchange_lets(context, *near_[i]);
       }
       walk_far(context);
       return;
@@ -499,33 +506,36 @@ class TreeForces final : public LongRange {
     walk_over(context, {peer.view, Origin::received, begin_lists(peer.lists)}, received_kind_);
   }
 
-  /// Walks over the roots of ranks that send no tree.
+  /// Walks over the roots of ranks, and of blocks of ranks, that send no tree.
   void walk_far(TaskContext& context) {
-    std::vector<RankSummary> far;
-    std::vector<std::byte> moments;
     {
       const PhaseTimer timer{phases(context), Phase::make_lets};
-      std::vector<bool> is_received(summaries_.size(), false);
-      is_received[messages_->self().value()] = true;
-      const double since = now() - summaries_time_;
-      for (const Peer* const peer : near_) {
-        is_received[peer->rank.value()] = peer->receives;
-      }
-      for (std::uint32_t rank = 0; rank < summaries_.size(); ++rank) {
-        if (!is_received[rank] && !summaries_[rank].is_empty()) {
-          drift(far.emplace_back(summaries_[rank]).root, summaries_[rank].motion, since);
-          const std::span row = std::span{summary_rows_}.subspan(rank * summary_row_.size(), summary_row_.size());
-          moments.insert(moments.end(), row.begin() + sizeof(RankSummary), row.end());
+      far_rows_.clear();
+      for (std::size_t i = 0; i < near_.size(); ++i) {
+        if (!near_[i]->receives) {
+          add_far(exchange_->near_row(i));
         }
       }
-      const bool joined = options_.lets == LetMode::fast;
-      far_ = moment_bytes(tree_options_) > 0
-                 ? FarField{far, std::move(moments)}
-                 : FarField{far, tree_options_, joined ? FarField::Shape::tree : FarField::Shape::flat};
+      for (std::size_t i = 0; i < exchange_->far_count(); ++i) {
+        add_far(exchange_->far_row(i));
+      }
+      const bool joins = options_.lets == LetMode::fast || exchange_->has_blocks();
+      far_ = FarField{far_rows_, *summaries_, joins ? FarField::Shape::tree : FarField::Shape::flat};
       far_view_ = far_.view();
     }
-    if (!far.empty()) {
+    if (!far_view_.nodes.empty()) {
       walk_over(context, {far_view_, Origin::received}, far_kind_);
+    }
+  }
+
+  /// Moves the root of a summary to the present time.
+  void add_far(SummaryRow row) {
+    const std::size_t begin = far_rows_.size();
+    far_rows_.insert(far_rows_.end(), row.begin(), row.end());
+    RankSummary summary = TreeSummaries::summary(row);
+    if (!summary.is_empty()) {
+      drift(summary.root, summary.motion, now() - summaries_time_);
+      std::memcpy(far_rows_.data() + begin, &summary, sizeof summary);
     }
   }
 
@@ -569,7 +579,7 @@ class TreeForces final : public LongRange {
   Particles* store_ = nullptr;
   const Space* space_ = nullptr;
   comm::CommId comm_;
-  std::optional<comm::Group> group_;
+  std::optional<SummaryExchange> exchange_;
   std::vector<WorkerState> workers_;
 
   const CellFrame* cells_ = nullptr;  ///< With individual time steps.
@@ -580,13 +590,12 @@ class TreeForces final : public LongRange {
   bool is_rebuilt_ = true;  ///< In this step; else the tree is refreshed.
   TreeView own_view_;
   WalkLists own_lists_;
-  RankSummary summary_;
   RankBoundary boundary_;
-  std::vector<std::byte> summary_row_;
-  std::vector<std::byte> summary_rows_;
-  std::vector<RankSummary> summaries_;  ///< By rank.
+  std::optional<TreeSummaries> summaries_;
+  Bytes summary_row_;
+  Bytes far_rows_;
   std::map<std::uint32_t, std::unique_ptr<Peer>> peers_;
-  std::vector<Peer*> near_;               ///< For the present trees.
+  std::vector<Peer*> near_;               ///< For the present trees, in the order of `exchange_`.
   std::atomic<std::size_t> to_come_ = 0;  ///< The boundaries that have not arrived.
   FarField far_;
   TreeView far_view_;

@@ -16,12 +16,14 @@
 
 namespace plait::particles {
 
-/// The exchange of locally essential trees (LETs). All ranks gather the summaries of all trees first.
+/// The exchange of locally essential trees (LETs). Before, each rank gets the summaries of the trees of all others;
+/// among many ranks those of far ranks are joined in blocks (`LongRangeOptions::summaries_gathered_max`).
 enum class LetMode : std::uint8_t {
-  /// Each rank sends a LET to each other rank.
+  /// Each rank sends a LET to each other rank. All ranks gather all summaries.
   all_to_all,
   /// Neighbouring ranks exchange bounding boxes of upper nodes, then LETs. No LET is sent where the multipole of the
-  /// root suffices. Forces are those of `all_to_all`, except for the order of sums.
+  /// root suffices. Forces are those of `all_to_all`, except for the order of sums. If far ranks are joined in blocks,
+  /// these act as one, and forces differ within the error of theta.
   exact,
   /// Ranks use the one bounding box in each summary: LETs are sent one round of messages earlier, but are larger. The
   /// roots of far ranks act in groups. Forces differ within the error of theta.
@@ -64,6 +66,9 @@ struct LongRangeOptions {
   std::uint32_t leaf_bodies_max = 0;
   std::uint32_t group_bodies_max = 0;
   std::uint32_t batch_bodies_max = 0;
+  /// Up to so many ranks, all gather the summaries of all trees. Among more, near ranks and blocks of far ones exchange
+  /// them (`SummaryExchange`).
+  std::uint32_t summaries_gathered_max = 512;
   /// Each rank measures the fastest sizes before the first build (`with_fastest_sizes`). Forces then differ between
   /// runs, within the error of theta.
   bool measures_sizes = false;
@@ -91,8 +96,9 @@ class LongRange : public Interaction {
 };
 
 /// Throws: `Error` with `bad_argument` for reused interaction lists with a near radius, for two kinds of near radius,
-/// for moments without a kernel, and for a force error that is negative or no number. The first step throws the same
-/// for a shear with individual time steps, and for a near radius or a cut-off of more than half of a shearing box.
+/// for moments without a kernel, for no summaries that are gathered, and for a force error that is negative or no
+/// number. The first step throws the same for a shear with individual time steps, and for a near radius or a cut-off of
+/// more than half of a shearing box.
 [[nodiscard]] std::unique_ptr<LongRange> make_long_range(LongRangeOptions options);
 
 }  // namespace plait::particles

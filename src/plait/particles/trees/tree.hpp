@@ -28,6 +28,10 @@ class Tree {
   [[nodiscard]] std::span<const NodeExtent> extents() const noexcept { return table_.extents(); }
   /// By node; empty without `TreeOptions::velocity`, and zero until `find_motions`.
   [[nodiscard]] std::span<const NodeMotion> motions() const noexcept { return table_.motions(); }
+  /// By node; empty if all charges have one sign.
+  [[nodiscard]] std::span<const NodeSigns> signs() const noexcept { return table_.signs(); }
+  /// By node, the largest reach of its bodies; empty without `TreeOptions::near_reach`.
+  [[nodiscard]] std::span<const float> reaches() const noexcept { return table_.reaches(); }
   [[nodiscard]] std::span<const Source> sources() const noexcept { return sources_; }
   /// A partition of the bodies, in their order.
   [[nodiscard]] std::span<const BodyGroup> groups() const noexcept { return groups_; }
