@@ -65,10 +65,8 @@ class Simulation {
 
  private:
   class Impl;
-  template <class Work>
-  auto guarded(Work work);
 
-  std::shared_ptr<Impl> impl_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace sph
