@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks of a step and their order.
 #include "plait/particles/steps/system.hpp"
 
 #include <algorithm>
@@ -18,18 +17,12 @@
 #include "plait/particles/steps/detail/equal_steps.hpp"
 #include "plait/particles/steps/detail/pair_stage.hpp"
 #include "plait/particles/steps/detail/step_plan.hpp"
+#include "plait/particles/steps/detail/tree_driver.hpp"
 #include "plait/particles/steps/step_record.hpp"
-#include "plait/task/graph.hpp"
 
 namespace plait::particles {
 
 namespace {
-
-using task::Task;
-using task::TaskContext;
-using task::TaskKind;
-
-constexpr std::size_t pieces_a_worker = 2;
 
 DomainGrid grid_of(const SystemOptions& options, std::uint32_t ranks) {
   return options.grid.ranks() == 0 ? cubic_grid(ranks) : options.grid;
@@ -39,21 +32,9 @@ DomainGrid grid_of(const SystemOptions& options, std::uint32_t ranks) {
 
 /// Shared with the endpoint after a failed run, as messages may still be in flight.
 struct System::State {
-  struct Hook {
-    std::string kind;
-    RangeFunction function;
-    bool moves = false;  ///< A part of the integrator.
-  };
-  using PieceFunction = std::function<void(const TaskContext& context, std::size_t first, std::size_t last)>;
-
-  std::vector<Hook> before_;
-  std::vector<Hook> after_;
-  std::vector<std::function<void()>> when_summed_;
+  detail::Hooks hooks_;
   detail::StepPlan plan_;
   std::optional<StepFields> step_fields_;
-  std::optional<detail::EqualSteps> equal_;
-  std::optional<detail::CellDriver> cells_;
-  std::vector<const Interaction*> in_cells_;  ///< Interactions that sum for active particles.
   bool has_stages_ = false;
   bool has_integrator_ = false;
   std::uint64_t steps_ = 0;
@@ -67,10 +48,8 @@ struct System::State {
         options_{options},
         domain_{options.cuts.empty() ? Domain{grid_of(options, messages.rank_count()), messages.self()}
                                      : Domain{grid_of(options, messages.rank_count()), messages.self(), options.cuts}},
-        next_domain_{domain_},
         decomposition_{messages, options.space, domain_.grid(), options.decomposition},
-        exchange_{messages, options_.space, store},
-        phases_(scheduler.worker_count()) {
+        exchange_{messages, options_.space, store} {
     plan_.cells = options.cells;
     if (options_.steps_between_trees == 0) {
       throw Error{ErrorCode::bad_argument,
@@ -79,184 +58,6 @@ struct System::State {
   }
 
   [[nodiscard]] bool is_parallel() const { return messages_.rank_count() > 1; }
-  [[nodiscard]] std::size_t pieces() const {
-    return scheduler_.worker_count() == 1 ? 1 : pieces_a_worker * scheduler_.worker_count();
-  }
-  [[nodiscard]] PhaseTimes& phases(const TaskContext& context) { return phases_[context.worker().value()]; }
-
-  // ---- the graph ----
-
-  /// In sequence: before, [decomposition, exchange,] trees, sums, after. Each step activates building or refreshing.
-  void build_graph() {
-    graph_.emplace();
-    Task begin = graph_->join("step");
-    first_tasks_ = {begin};
-    const Task moved = add_hooks(before_, begin, first_tasks_);
-    Task arrived = moved;
-    if (options_.space.is_periodic()) {
-      arrived = add_for_pieces(
-          "wrap",
-          [this](const TaskContext&, std::size_t first, std::size_t last) {
-            for (Vector& position : store_.positions().subspan(first, last - first)) {
-              position = options_.space.wrap(position);
-            }
-          },
-          arrived);
-      exchanging_.push_back(arrived);
-    }
-    Task summed = graph_->task("summed", [this] {
-      for (const auto& function : when_summed_) {
-        function();
-      }
-    });
-    if (is_parallel()) {
-      add_decomposition(arrived);
-      arrived = add_exchange(arrived);
-    }
-    add_sums(moved, arrived, summed);
-    last_tasks_.push_back(summed);
-    const Task ended = add_hooks(after_, summed, last_tasks_);
-    if (equal_ && equal_->are_chosen()) {
-      add_choice(summed, ended);
-    }
-  }
-
-  /// Ranks agree on the length of the next step.
-  void add_choice(Task summed, Task ended) {
-    Task limit = add_for_pieces(
-        "limit steps",
-        [this](const TaskContext& context, std::size_t first, std::size_t last) {
-          equal_->limit(store_, first, last, context.worker().value());
-        },
-        ended);
-    limit.after(summed);
-    Task agree = graph_->task("agree on step", [this, kind = graph_->kind("agree on step")](TaskContext& context) {
-      context.wait_for(kind, equal_->agree());
-    });
-    agree.after(limit);
-    choosing_ = {limit, agree};
-  }
-
-  /// The next exchange uses the new boundaries: only the end of the step waits for them.
-  void add_decomposition(Task after) {
-    const TaskKind kind = graph_->kind("cut domains");
-    Task choose = graph_->task("choose samples", [this](TaskContext& context) {
-      const PhaseTimer timer{phases(context), Phase::decompose};
-      decomposition_.choose(store_);
-    });
-    Task cut = graph_->task("cut domains", [this, kind](TaskContext& context) {
-      const PhaseTimer timer{phases(context), Phase::decompose};
-      next_domain_ = domain_;
-      context.wait_for(kind, decomposition_.cut(next_domain_));
-    });
-    choose.after(after);
-    cut.after(choose);
-    decomposing_ = {choose, cut};
-  }
-
-  Task add_exchange(Task after) {
-    const TaskKind search_kind = graph_->kind("find leavers");
-    const TaskKind move_kind = graph_->kind("exchange particles");
-    Task search = graph_->task("find leavers", [this, search_kind](TaskContext& context) {
-      const std::size_t count = pieces();
-      exchange_.begin_search(domain_, static_cast<std::uint32_t>(count));
-      for (std::uint32_t piece = 0; piece < count; ++piece) {
-        const auto work = [this, piece](TaskContext& inner) {
-          const PhaseTimer timer{phases(inner), Phase::exchange};
-          exchange_.search_piece(piece);
-        };
-        count == 1 ? work(context) : context.spawn({.kind = search_kind, .body = work, .object = piece});
-      }
-    });
-    Task move = graph_->task("exchange particles", [this, move_kind](TaskContext& context) {
-      context.wait_for(move_kind, exchange_.move(Travel::neighbors));
-    });
-    Task take = graph_->task("take in particles", [this](TaskContext& context) {
-      const PhaseTimer timer{phases(context), Phase::exchange};
-      exchange_.finish();
-    });
-    search.after(after).after(decomposing_.front());  // which reads the positions that this wraps
-    move.after(search);
-    take.after(move);
-    exchanging_.insert(exchanging_.end(), {search, move, take});
-    return take;
-  }
-
-  /// Builds wait for arriving particles. Refreshes, in steps without an exchange, wait for the drift.
-  void add_sums(Task moved, Task arrived, Task end) {
-    Task clear = add_for_pieces(
-        "clear sums",
-        [this](const TaskContext&, std::size_t first, std::size_t last) {
-          std::ranges::fill(store_[Particles::cost].subspan(first, last - first), 0.0F);
-          for (const auto& interaction : interactions_) {
-            interaction->clear_results(store_, first, last);
-          }
-        },
-        arrived);
-    clear.after(moved);
-    Task built = arrived;
-    Task refreshed = moved;
-    std::vector<StepFrame> frames;
-    std::optional<Task> last_waiting;
-    for (std::uint32_t number = 0; number < interactions_.size(); ++number) {
-      const StepFrame frame{messages_,
-                            store_,
-                            *graph_,
-                            scheduler_.worker_count(),
-                            options_.space,
-                            interaction_comms_[number][0],
-                            last_waiting};
-      for (const Task& task : interactions_[number]->add_building_tasks(frame, built)) {
-        building_.push_back(task);
-        built = task;
-      }
-      for (const Task& task : interactions_[number]->add_refreshing_tasks(frame, refreshed)) {
-        refreshing_.push_back(task);
-        refreshed = task;
-      }
-      frames.push_back(frame);
-    }
-    clear.after(built).after(refreshed);
-    summing_.push_back(clear);
-    end.after(clear);
-    for (std::size_t number = 0; number < interactions_.size(); ++number) {
-      const std::vector<Task> tasks = interactions_[number]->add_summing_tasks(frames[number], clear, end);
-      summing_.insert(summing_.end(), tasks.begin(), tasks.end());
-    }
-  }
-
-  Task add_hooks(std::span<const Hook> hooks, Task after, std::vector<Task>& tasks) {
-    for (const Hook& hook : hooks) {
-      after = add_for_pieces(
-          hook.kind,
-          [this, &hook](const TaskContext&, std::size_t first, std::size_t last) {
-            hook.function(store_, first, last);
-          },
-          after);
-      tasks.push_back(after);
-    }
-    return after;
-  }
-
-  /// Adds a task that spawns tasks for pieces of the particles that this rank has at that time.
-  Task add_for_pieces(const std::string& kind_name, PieceFunction function, Task after) {
-    const TaskKind kind = graph_->kind(kind_name);
-    Task task = graph_->task(kind_name, [this, kind, function = std::move(function)](TaskContext& context) {
-      const std::size_t size = store_.size();
-      const std::size_t count = pieces();
-      for (std::size_t piece = 0; piece < count; ++piece) {
-        const auto work =
-            [this, &function, first = size * piece / count, last = size * (piece + 1) / count](TaskContext& inner) {
-              const PhaseTimer timer{phases(inner), Phase::other};
-              function(inner, first, last);
-            };
-        count == 1 ? work(context) : context.spawn({.kind = kind, .body = work, .object = piece});
-      }
-    });
-    return task.after(after);
-  }
-
-  // ---- stepping ----
 
   void distribute() {
     is_distributed_ = true;
@@ -277,20 +78,24 @@ struct System::State {
     }
   }
 
+  [[nodiscard]] detail::DriverPlace place() {
+    return {messages_, scheduler_, store_, options_.space, decomposition_, domain_, exchange_};
+  }
+
   /// Decides by the declared parts how particles step. Throws: `Error` with `bad_argument` if parts do not fit.
   void prepare() {
-    if (graph_ || cells_) {
+    if (has_begun()) {
       return;
     }
-    const bool are_individual = plan_.steps.lengths == StepLengths::individual;
-    if (are_individual || has_stages_) {
+    if (plan_.steps.lengths == StepLengths::individual || has_stages_) {
       prepare_cells();
       return;
     }
     if (has_integrator_) {
       equal_.emplace(messages_, plan_.integrator, plan_.steps, plan_.criteria, scheduler_.worker_count());
     }
-    build_graph();
+    trees_.emplace(
+        place(), options_, detail::TreeDriver::Parts{hooks_, interactions_, equal_ ? &*equal_ : nullptr});
   }
 
   void prepare_cells() {
@@ -301,26 +106,19 @@ struct System::State {
     if (plan_.steps.lengths == StepLengths::fixed) {
       refuse("fixed steps are", "take equal ones with a step_max");
     }
-    if (in_cells_.size() < interactions_.size()) {
+    if (!std::ranges::all_of(interactions_, &detail::SystemInteraction::sums_in_cells)) {
       refuse("neighbour lists and a program's own interactions are", "use long-range ones and stages");
     }
-    if (std::ranges::any_of(before_, [](const Hook& hook) { return !hook.moves; }) || !when_summed_.empty()) {
+    const bool has_before = !std::ranges::all_of(hooks_.before, &detail::Hook::is_of_integrator);
+    if (has_before || !hooks_.when_summed.empty()) {
       refuse("functions of before and when_summed are", "add a stage");
     }
-    for (const Hook& hook : after_) {
-      if (!hook.moves) {
+    for (const detail::Hook& hook : hooks_.after) {
+      if (!hook.is_of_integrator) {
         plan_.after.push_back(hook.function);
       }
     }
-    cells_.emplace(detail::CellDriver::Place{.messages = messages_,
-                                             .scheduler = scheduler_,
-                                             .store = store_,
-                                             .space = options_.space,
-                                             .decomposition = decomposition_,
-                                             .domain = domain_,
-                                             .exchange = exchange_},
-                   plan_,
-                   *step_fields_);
+    cells_.emplace(place(), plan_, *step_fields_);
   }
 
   /// Runs `work` and adds its time to that of all steps.
@@ -339,10 +137,10 @@ struct System::State {
 
   void update() {
     prepare();
-    if (!cells_) {
-      run(false);
+    if (trees_) {
+      (void)run_trees(false);
     } else {
-      timed([this] { cells_->has_started() ? cells_->synchronise() : cells_->start(); });
+      (void)timed([this] { cells_->has_started() ? cells_->synchronise() : cells_->start(); });
     }
   }
 
@@ -358,10 +156,10 @@ struct System::State {
       return result;
     }
     if (equal_ && equal_->are_chosen() && equal_->length() == 0) {
-      run(false);
+      update();
     }
     result.step = equal_ ? equal_->length() : 0;
-    const nanoseconds took = run(true);
+    const nanoseconds took = run_trees(true);
     result.time = equal_ ? equal_->time() : 0;
     result.updated_here = store_.size();
     end_step(result, took);
@@ -374,66 +172,14 @@ struct System::State {
     ++times_.steps;
   }
 
-  nanoseconds run(bool is_step) {
+  nanoseconds run_trees(bool is_step) {
     if (!is_distributed_) {
       distribute();
     }
-    const bool builds = !has_trees_ || ++updates_ >= options_.steps_between_trees;
-    if (!builds) {
-      check_unchanged();
-    }
-    const bool decomposes =
-        is_parallel() && is_step && builds && options_.steps_between_decompositions > 0 && steps_ >= next_cut_;
-    if (decomposes) {
-      next_cut_ = steps_ + options_.steps_between_decompositions;
-    }
-    std::vector<Task> active;
-    const auto add_all = [&active](std::span<const Task> tasks) {
-      active.insert(active.end(), tasks.begin(), tasks.end());
-    };
-    if (is_step) {
-      add_all(first_tasks_);
-    }
-    if (decomposes) {
-      add_all(decomposing_);
-    }
-    if (builds) {
-      add_all(exchanging_);
-    }
-    add_all(builds ? building_ : refreshing_);
-    add_all(summing_);
-    add_all(is_step ? std::span<const Task>{last_tasks_} : std::span<const Task>{last_tasks_}.first(1));
-    add_all(choosing_);
-    if (builds) {
-      updates_ = 0;
-      has_trees_ = true;
-    }
-    const nanoseconds took = timed([&] { scheduler_.run(*graph_, active); });
-    size_noted_ = store_.size();
-    if (decomposes) {
-      domain_ = next_domain_;
-    }
-    if (equal_) {
-      is_step ? equal_->advance() : equal_->choose();
-    }
-    return took;
+    return timed([&] { trees_->run(is_step); });
   }
 
-  /// Reused trees have the particles of the last step.
-  void check_unchanged() const {
-    if (store_.size() == size_noted_) {
-      return;
-    }
-    const Error error{ErrorCode::bad_argument,
-                      fmt::format("the store has {} particles and had {} when trees were built: call "
-                                  "System::particles_changed on all ranks after adding or removing particles",
-                                  store_.size(),
-                                  size_noted_)};
-    messages_.stop_all(error);  // the others wait for this one
-    throw error;
-  }
-
-  [[nodiscard]] bool has_begun() const { return graph_ || cells_; }
+  [[nodiscard]] bool has_begun() const { return trees_ || cells_; }
   /// Cells have the reach of short-range sums, unless the program gives another.
   void add_pairs(detail::PairSums sums) {
     CellsOfSystem& cells = plan_.cells;
@@ -458,11 +204,11 @@ struct System::State {
   }
 
   void gather_times() {
-    for (PhaseTimes& phases : phases_) {
-      move_times(phases, times_.phases);
+    if (trees_) {
+      trees_->take_phases(times_.phases);
     }
-    for (const auto& interaction : interactions_) {
-      interaction->take_times(times_);
+    for (const detail::SystemInteraction& interaction : interactions_) {
+      interaction.sum->take_times(times_);
     }
   }
 
@@ -471,29 +217,15 @@ struct System::State {
   task::Scheduler& scheduler_;
   const SystemOptions options_;
   Domain domain_;
-  Domain next_domain_;  ///< The result of a decomposition, in use from the next step on.
   Decomposition decomposition_;
   ParticleExchange exchange_;
   bool is_distributed_ = false;
-  std::vector<std::unique_ptr<Interaction>> interactions_;
-  std::vector<comm::ClaimedComms> interaction_comms_;  ///< One for each.
-  std::vector<PhaseTimes> phases_;                     ///< By worker.
+  std::vector<detail::SystemInteraction> interactions_;
   StepTimes times_;
   PhaseTimes phases_noted_{};  ///< The part of `times_` that the trace has.
-  std::uint64_t updates_ = 0;  ///< Since the last build.
-  bool has_trees_ = false;
-  std::size_t size_noted_ = 0;  ///< Of the store after the last step.
-  std::uint64_t next_cut_ = 0;  ///< The step of the next decomposition.
-
-  std::optional<task::Graph> graph_;
-  std::vector<Task> first_tasks_;
-  std::vector<Task> decomposing_;  ///< In steps that decompose.
-  std::vector<Task> exchanging_;   ///< In steps that build trees, including the wrap of positions.
-  std::vector<Task> building_;     ///< In steps that build trees.
-  std::vector<Task> refreshing_;   ///< In other steps.
-  std::vector<Task> summing_;
-  std::vector<Task> last_tasks_;
-  std::vector<Task> choosing_;  ///< In all runs, if ranks agree on the length of steps.
+  std::optional<detail::EqualSteps> equal_;
+  std::optional<detail::TreeDriver> trees_;  ///< One of both, from the first step on.
+  std::optional<detail::CellDriver> cells_;
 };
 
 System::System(comm::Endpoint& messages, task::Scheduler& scheduler, Particles& store, const SystemOptions& options)
@@ -513,8 +245,8 @@ void System::integrate(Integrator integrator) {
   const auto end = [&state](Particles& store, std::size_t first, std::size_t last) {
     state.equal_->end(store, first, last);
   };
-  state.before_.push_back({"kick, drift", begin, true});
-  state.after_.push_back({"kick", end, true});
+  state.hooks_.before.push_back({"kick, drift", begin, true});
+  state.hooks_.after.push_back({"kick", end, true});
 }
 
 void System::take_steps(const TimeSteps& steps) {
@@ -531,7 +263,7 @@ void System::limit_steps_by(StepCriterion criterion) {
 
 LongRange& System::add_long_range(LongRangeOptions options) {
   auto& interaction = static_cast<LongRange&>(add(make_long_range(std::move(options))));
-  state_->in_cells_.push_back(&interaction);
+  state_->interactions_.back().sums_in_cells = true;
   state_->plan_.forces.push_back(&interaction);
   return interaction;
 }
@@ -540,7 +272,7 @@ Interaction& System::add_short_range(ShortRangeOptions search, std::vector<AnyFi
   state_->add_pairs({"short range", search, results, kernel});
   Interaction& interaction =
       add(make_short_range_sums({std::move(search), std::move(results), std::move(kernel)}, state_->tree_));
-  state_->in_cells_.push_back(&interaction);
+  state_->interactions_.back().sums_in_cells = true;
   return interaction;
 }
 
@@ -564,23 +296,23 @@ NeighbourLists& System::add_neighbour_lists(NeighbourOptions options) {
 
 Interaction& System::add(std::unique_ptr<Interaction> interaction) {
   expect(!state_->has_begun(), "a system's interactions are added before its first step");
-  state_->interaction_comms_.push_back(state_->messages_.claim_comms(1));
   if (interaction->tree() != nullptr) {
     state_->tree_ = interaction->tree();
   }
-  return *state_->interactions_.emplace_back(std::move(interaction));
+  state_->interactions_.push_back({std::move(interaction), state_->messages_.claim_comms(1)});
+  return *state_->interactions_.back().sum;
 }
 
 void System::before(std::string kind, RangeFunction function) {
-  state_->before_.push_back({std::move(kind), std::move(function)});
+  state_->hooks_.before.push_back({std::move(kind), std::move(function)});
 }
 
 void System::after(std::string kind, RangeFunction function) {
-  state_->after_.push_back({std::move(kind), std::move(function)});
+  state_->hooks_.after.push_back({std::move(kind), std::move(function)});
 }
 
 void System::when_summed(std::function<void()> function) {
-  state_->when_summed_.push_back(std::move(function));
+  state_->hooks_.when_summed.push_back(std::move(function));
 }
 
 void System::record_to(trace::Recorder& recorder) {
@@ -638,7 +370,9 @@ void System::list_neighbours_anew() noexcept {
 }
 
 void System::particles_changed() noexcept {
-  state_->has_trees_ = false;
+  if (state_->trees_) {
+    state_->trees_->forget_trees();
+  }
 }
 
 void System::distribute() {

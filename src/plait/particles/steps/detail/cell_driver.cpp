@@ -37,7 +37,7 @@ StepPlan checked(StepPlan plan) {
 
 }  // namespace
 
-CellDriver::CellDriver(const Place& place, StepPlan plan, const StepFields& fields)
+CellDriver::CellDriver(const DriverPlace& place, StepPlan plan, const StepFields& fields)
     : place_{place},
       plan_{checked(std::move(plan))},
       reach_{plan_.cells.reach ? *plan_.cells.reach : place.store.add_field<float>("no reach")},

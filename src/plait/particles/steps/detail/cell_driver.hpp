@@ -9,19 +9,14 @@
 
 #include "plait/base/bytes.hpp"
 #include "plait/comm/collectives/group.hpp"
-#include "plait/comm/endpoint.hpp"
-#include "plait/particles/domains/decompose.hpp"
-#include "plait/particles/domains/domain.hpp"
-#include "plait/particles/domains/exchange.hpp"
 #include "plait/particles/neighbours/cells.hpp"
 #include "plait/particles/neighbours/halo.hpp"
 #include "plait/particles/steps/cell_steps.hpp"
 #include "plait/particles/steps/detail/cell_motion.hpp"
+#include "plait/particles/steps/detail/driver_place.hpp"
 #include "plait/particles/steps/detail/step_plan.hpp"
 #include "plait/particles/steps/time_steps.hpp"
 #include "plait/particles/store/particles.hpp"
-#include "plait/particles/store/space.hpp"
-#include "plait/task/scheduler.hpp"
 #include "plait/task/time_line.hpp"
 
 namespace plait::particles::detail {
@@ -31,20 +26,9 @@ namespace plait::particles::detail {
 /// one at a time, except for `list_neighbours_anew`.
 class CellDriver {
  public:
-  /// The parts of the system that the driver uses.
-  struct Place {
-    comm::Endpoint& messages;
-    task::Scheduler& scheduler;
-    Particles& store;
-    const Space& space;
-    Decomposition& decomposition;
-    Domain& domain;
-    ParticleExchange& exchange;
-  };
-
   /// Borrows what the place has. Throws: `Error` with `bad_argument` for a plan without an integrator, or whose stages
   /// read neighbours without a reach.
-  CellDriver(const Place& place, StepPlan plan, const StepFields& fields);
+  CellDriver(const DriverPlace& place, StepPlan plan, const StepFields& fields);
   CellDriver(const CellDriver&) = delete;
   CellDriver& operator=(const CellDriver&) = delete;
 
@@ -78,7 +62,7 @@ class CellDriver {
     return plan_.cells.reach && plan_.steps.lengths == StepLengths::individual;
   }
 
-  const Place place_;
+  const DriverPlace place_;
   const StepPlan plan_;
   const Field<float> reach_;
   comm::Group all_;

@@ -85,7 +85,10 @@ bool CellMotion::has_outgrown(Ticks next) const {
                      std::max({was.low.y - is.low.y, is.high.y - was.high.y, 0.0}),
                      std::max({was.low.z - is.low.z, is.high.z - was.high.z, 0.0})};
     const double moved = length(out) + state.speed_max * line_.duration(next - state.drifted);
-    if (moved > plan_.cells.moved_max * static_cast<double>(state.made.reach)) {
+    const double reach = static_cast<double>(state.made.reach);
+    // Lists have margins for the motion of two cells.
+    const double grown = std::max(0.0, static_cast<double>(table_[number].reach) - plan_.cells.growth_max * reach) / 2;
+    if (moved + grown > plan_.cells.moved_max * reach) {
       return true;
     }
   }
