@@ -81,10 +81,9 @@ Simulation::Impl::Impl(plait::comm::Endpoint& messages,
                       .end = options.end,
                       .step_max = options.step_max,
                       .step_min = options.step_min});
-  system_.limit_steps_by(
-      [this](const Particles&, std::span<const Particles::Index> places, std::span<double> longest) {
-        limit_steps(places, longest);
-      });
+  system_.limit_steps_by([this](const Particles&, std::span<const Particles::Index> places, std::span<double> longest) {
+    limit_steps(places, longest);
+  });
   system_.integrate(integrator());
   add_stages();
   if (scheme_.gravity.constant != 0) {

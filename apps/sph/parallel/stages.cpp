@@ -66,10 +66,7 @@ DensitySources Simulation::Impl::density_sources(const Block& block, SphWorker& 
 }
 
 /// Improves smoothing lengths while the block has all neighbours; targets that need more are processed again.
-void Simulation::Impl::find_block_density(const Block& block,
-                                          SphWorker& worker,
-                                          float longest,
-                                          std::size_t first) {
+void Simulation::Impl::find_block_density(const Block& block, SphWorker& worker, float longest, std::size_t first) {
   const Gas all = gas();
   const DensitySources sources = density_sources(block, worker);
 

@@ -283,7 +283,7 @@ struct CellSteps::Impl {
   }
 
   void add_end(const Halo& halo) {
-    end.emplace(graph, all, table, halo, options.bin, tag_of(stage_count(), 0));
+    end.emplace(graph, all, detail::StepEnd::Place{table, halo, options.bin}, tag_of(stage_count(), 0));
     Task settle = end->first();
     for (std::size_t stage = 0; stage < stage_count(); ++stage) {
       if (stage + 1 == stage_count() || options.stages[stage].who == Who::near_active) {
@@ -354,12 +354,9 @@ struct CellSteps::Impl {
     }
     packed.clear();
     tasks.clear();
-    end->activate({.now = now,
-                   .changes_bins = !is_everything,
-                   .near = near,
-                   .active_here = count.active_here,
-                   .ask = &ask},
-                  tasks);
+    end->activate(
+        {.now = now, .changes_bins = !is_everything, .near = near, .active_here = count.active_here, .ask = &ask},
+        tasks);
     if (forces && parts != Parts::stages) {
       activate_forces();
     }

@@ -81,8 +81,8 @@ struct CellStepsOptions {
 enum class Parts : std::uint8_t { all, stages, forces };
 
 /// Steps of particles with individual time steps. The task graph is built once; each step activates the stages of
-/// active cells, and the messages for ghosts that are read. The graph ends with one message to each near rank, which has
-/// the new bins of cells, and one reduction, which finds the time of the next step.
+/// active cells, and the messages for ghosts that are read. The graph ends with one message to each near rank, which
+/// has the new bins of cells, and one reduction, which finds the time of the next step.
 ///
 /// A particle is active when the step of its bin ends (`task::is_active`), a cell when any of its particles is. Stages
 /// choose new bins of active particles, and may move other particles to shorter bins. Borrows the table, whose halo and

@@ -12,8 +12,8 @@ struct LeapfrogOptions {
   double time_step = 0;
 };
 
-/// Adds a leapfrog of fixed steps to `system` (`System::integrate`). Velocities and positions are synchronous after each step. The first step reads accelerations: call
-/// `System::update` before it, or restore those of an earlier run.
+/// Adds a leapfrog of fixed steps to `system` (`System::integrate`). Velocities and positions are synchronous after
+/// each step. The first step reads accelerations: call `System::update` before it, or restore those of an earlier run.
 void add_leapfrog(System& system, const LeapfrogOptions& options);
 
 }  // namespace plait::particles

@@ -20,12 +20,12 @@ namespace plait::particles {
 struct CellsOfSystem {
   std::optional<Field<float>> reach = std::nullopt;  ///< How far stages read neighbours. Empty: no stage does.
   double reach_factor = 1;                           ///< Multiplies `reach`.
-  Kinds kinds = {};                 ///< The particles that have a reach; steps of these are limited (`StepLimiter`).
-  double growth_max = 1.2;          ///< Lists hold for reaches that grow by this factor.
-  double listed_growth = 1.8;       ///< Lists have all cells within this many reaches: part of it is for motion.
-  double moved_max = 0.3;           ///< A cell may grow by this many reaches before neighbours are listed again.
-  double tree_growth_max = 1.2;     ///< The same for parts of trees, as a factor.
-  std::uint32_t tree_particles = 4; ///< The size of leaves in trees over the cells.
+  Kinds kinds = {};                  ///< The particles that have a reach; steps of these are limited (`StepLimiter`).
+  double growth_max = 1.2;           ///< Lists hold for reaches that grow by this factor.
+  double listed_growth = 1.8;        ///< Lists have all cells within this many reaches: part of it is for motion.
+  double moved_max = 0.3;            ///< A cell may grow by this many reaches before neighbours are listed again.
+  double tree_growth_max = 1.2;      ///< The same for parts of trees, as a factor.
+  std::uint32_t tree_particles = 4;  ///< The size of leaves in trees over the cells.
   CellOptions sizes = {};
 };
 

@@ -94,8 +94,7 @@ struct System::State {
     if (has_integrator_) {
       equal_.emplace(messages_, plan_.integrator, plan_.steps, plan_.criteria, scheduler_.worker_count());
     }
-    trees_.emplace(
-        place(), options_, detail::TreeDriver::Parts{hooks_, interactions_, equal_ ? &*equal_ : nullptr});
+    trees_.emplace(place(), options_, detail::TreeDriver::Parts{hooks_, interactions_, equal_ ? &*equal_ : nullptr});
   }
 
   void prepare_cells() {
@@ -184,7 +183,8 @@ struct System::State {
   void add_pairs(detail::PairSums sums) {
     CellsOfSystem& cells = plan_.cells;
     if (!options_.cells.reach) {
-      cells.reach_factor = cells.reach ? std::max(cells.reach_factor, sums.search.reach_factor) : sums.search.reach_factor;
+      cells.reach_factor =
+          cells.reach ? std::max(cells.reach_factor, sums.search.reach_factor) : sums.search.reach_factor;
       cells.reach = sums.search.reach;
     }
     plan_.stages.push_back(detail::make_pair_stage(store_, std::move(sums), scheduler_.worker_count()));

@@ -50,11 +50,11 @@ using RangeFunction = std::function<void(Particles& store, std::size_t first, st
 /// rank's domain to their owners, builds trees, sums all interactions, and calls the functions of `after` (such as a
 /// kick). Periodically it decomposes the domain by measured cost.
 ///
-/// With individual steps (`take_steps`) or stages, particles are in cells. A step drifts the cells that active particles
-/// may read, runs stages and sums interactions for active particles, calls the functions of `after` for them, ends their
-/// steps and begins new ones. A particle near one whose step is shorter than a quarter of its own is woken. Ranks send
-/// each other only the cells that active particles read. When particles have moved too far, the next step decomposes the
-/// domain and lists neighbours anew.
+/// With individual steps (`take_steps`) or stages, particles are in cells. A step drifts the cells that active
+/// particles may read, runs stages and sums interactions for active particles, calls the functions of `after` for them,
+/// ends their steps and begins new ones. A particle near one whose step is shorter than a quarter of its own is woken.
+/// Ranks send each other only the cells that active particles read. When particles have moved too far, the next step
+/// decomposes the domain and lists neighbours anew.
 ///
 /// No worker waits for all ranks. All ranks create the same system and call the same functions in the same order.
 /// Threads: one at a time.
@@ -90,7 +90,10 @@ class System {
   /// in cells, and steps are not fixed. Long-range interactions are summed meanwhile.
   void add_stage(Stage stage);
   /// Adds a stage that sums over neighbours, like `add_short_range`: later stages read its results.
-  void add_pair_stage(std::string kind, ShortRangeOptions search, std::vector<AnyField> results, ShortRangeKernel kernel);
+  void add_pair_stage(std::string kind,
+                      ShortRangeOptions search,
+                      std::vector<AnyField> results,
+                      ShortRangeKernel kernel);
   /// Several workers call `function` on parts of the particles, after the functions added earlier. `kind` names the
   /// tasks.
   void before(std::string kind, RangeFunction function);

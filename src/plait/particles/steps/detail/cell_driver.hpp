@@ -58,9 +58,7 @@ class CellDriver {
   [[nodiscard]] std::optional<CellForces> forces();
   [[nodiscard]] bool wants_cells(task::Ticks next);
   /// Whether steps of neighbours are limited, for which they read each other's.
-  [[nodiscard]] bool is_limited() const {
-    return plan_.cells.reach && plan_.steps.lengths == StepLengths::individual;
-  }
+  [[nodiscard]] bool is_limited() const { return plan_.cells.reach && plan_.steps.lengths == StepLengths::individual; }
 
   const DriverPlace place_;
   const StepPlan plan_;

@@ -106,8 +106,7 @@ std::span<const Particles::Index> CellMotion::find_active(const CellWork& work, 
   const auto kind = std::as_const(store_)[Particles::kind];
   std::vector<Particles::Index>& active = worker_of(work).active;
   active.clear();
-  const std::uint8_t longest =
-      ends_ == Ends::none ? task::longest_bin.value() : task::longest_active(work.now).value();
+  const std::uint8_t longest = ends_ == Ends::none ? task::longest_bin.value() : task::longest_active(work.now).value();
   for (Particles::Index i = cell.first; i < cell.first + cell.count; ++i) {
     if (bins[i] <= longest && kinds.has(kind[i])) {
       active.push_back(i);
@@ -175,12 +174,13 @@ void CellMotion::choose_bins(std::span<const Particles::Index> active, Ticks now
   for (std::size_t k = 0; k < active.size(); ++k) {
     const Particles::Index i = active[k];
     if (!(worker.longest[k] >= shortest_step_)) {
-      throw Error{ErrorCode::bad_input,
-                  fmt::format("particle {} needs a time step of {:.3g}, which is shorter than {:.3g}: check its forces, "
-                              "or allow shorter steps",
-                              store_.ids()[i],
-                              worker.longest[k],
-                              shortest_step_)};
+      throw Error{
+          ErrorCode::bad_input,
+          fmt::format("particle {} needs a time step of {:.3g}, which is shorter than {:.3g}: check its forces, "
+                      "or allow shorter steps",
+                      store_.ids()[i],
+                      worker.longest[k],
+                      shortest_step_)};
     }
     bins[i] = std::min(line_.bin_for(worker.longest[k]), longest_now).value();
     seen[i] = bins[i];

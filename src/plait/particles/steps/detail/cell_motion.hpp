@@ -26,7 +26,8 @@ enum class Ends : std::uint8_t { none, steps };
 class CellMotion {
  public:
   /// Borrows all but the fields.
-  CellMotion(CellTable& table, const StepPlan& plan, const StepFields& fields, Field<float> reach, std::uint32_t workers);
+  CellMotion(
+      CellTable& table, const StepPlan& plan, const StepFields& fields, Field<float> reach, std::uint32_t workers);
   CellMotion(const CellMotion&) = delete;
   CellMotion& operator=(const CellMotion&) = delete;
 

@@ -46,8 +46,8 @@ struct Hooks {
 
 struct SystemInteraction {
   std::unique_ptr<Interaction> sum;
-  comm::ClaimedComms comm;       ///< One.
-  bool sums_in_cells = false;    ///< Also with individual steps and stages.
+  comm::ClaimedComms comm;     ///< One.
+  bool sums_in_cells = false;  ///< Also with individual steps and stages.
 };
 
 }  // namespace plait::particles::detail

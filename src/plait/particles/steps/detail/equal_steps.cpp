@@ -106,11 +106,12 @@ void EqualSteps::choose() {
   }
   const double shortest = std::max(steps_.step_min, line_.duration(task::ticks_of(task::shortest_bin)));
   if (!(agreed_ >= shortest)) {
-    throw Error{ErrorCode::bad_input,
-                fmt::format("a particle needs a time step of {:.3g}, which is shorter than {:.3g}: check its forces, or "
-                            "allow shorter steps",
-                            agreed_,
-                            shortest)};
+    throw Error{
+        ErrorCode::bad_input,
+        fmt::format("a particle needs a time step of {:.3g}, which is shorter than {:.3g}: check its forces, or "
+                    "allow shorter steps",
+                    agreed_,
+                    shortest)};
   }
   bin_ = std::min(line_.bin_for(agreed_), task::longest_active(now_));
   length_ = line_.duration(task::ticks_of(bin_));

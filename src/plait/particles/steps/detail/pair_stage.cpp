@@ -11,8 +11,7 @@ namespace {
 
 class PairStage {
  public:
-  PairStage(Particles& store, PairSums sums, std::uint32_t workers)
-      : store_{store}, sums_{std::move(sums)} {
+  PairStage(Particles& store, PairSums sums, std::uint32_t workers) : store_{store}, sums_{std::move(sums)} {
     for (std::uint32_t worker = 0; worker < workers; ++worker) {
       makers_.emplace_back(sums_.search);
     }

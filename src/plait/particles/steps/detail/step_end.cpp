@@ -25,17 +25,12 @@ using task::TimeBin;
 
 }  // namespace
 
-StepEnd::StepEnd(task::Graph& graph,
-                 const comm::Group& all,
-                 const CellTable& table,
-                 const Halo& halo,
-                 Field<std::uint8_t> bin,
-                 Tag tag)
-    : table_{table},
-      bin_{bin},
+StepEnd::StepEnd(task::Graph& graph, const comm::Group& all, const Place& place, Tag tag)
+    : table_{place.table},
+      bin_{place.bin},
       all_{all},
-      bins_{table.count()},
-      peers_(halo.peers.size()),
+      bins_{place.table.count()},
+      peers_(place.halo.peers.size()),
       settle_{graph.task("settle bins", [this] { settle_own(); })},
       find_{graph.task("find next step", [this, kind = graph.kind("find next step")](TaskContext& context) {
         settle_ghosts();
@@ -45,7 +40,7 @@ StepEnd::StepEnd(task::Graph& graph,
   find_.after(settle_);
   for (std::size_t number = 0; number < peers_.size(); ++number) {
     PeerBins& bins = peers_[number];
-    bins.peer = &halo.peers[number];
+    bins.peer = &place.halo.peers[number];
     const comm::Address other{bins.peer->rank, tag, all_.comm()};
     Task send = graph.send("send bins", other, [&bins] { return std::span<const std::byte>{bins.mine}; });
     const Task receive = graph.receive("receive bins", other, bins.theirs);

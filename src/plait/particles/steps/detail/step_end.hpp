@@ -37,13 +37,15 @@ class StepEnd {
     std::uint64_t particles = 0;
   };
 
-  /// Adds tasks to the graph. Borrows the table and the halo. `tag` is of no other messages of the group.
-  StepEnd(task::Graph& graph,
-          const comm::Group& all,
-          const CellTable& table,
-          const Halo& halo,
-          Field<std::uint8_t> bin,
-          Tag tag);
+  /// The cells, the ghosts, and the field of bins.
+  struct Place {
+    const CellTable& table;
+    const Halo& halo;
+    Field<std::uint8_t> bin;
+  };
+
+  /// Adds tasks to the graph. Borrows what the place has. `tag` is of no other messages of the group.
+  StepEnd(task::Graph& graph, const comm::Group& all, const Place& place, Tag tag);
   StepEnd(const StepEnd&) = delete;
   StepEnd& operator=(const StepEnd&) = delete;
 
