@@ -116,12 +116,12 @@ std::map<std::uint64_t, Sums> plain_sums() {
   std::map<std::uint64_t, Sums> all;
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t j = 0; j < count; ++j) {
-      all[i].near += are_near(i, j) ? 1 : 0;
+      all[i].near += are_near(i, j) ? 1.0F : 0.0F;
     }
   }
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t j = 0; j < count; ++j) {
-      all[i].beyond += are_near(i, j) ? all[j].near : 0;
+      all[i].beyond += are_near(i, j) ? all[j].near : 0.0F;
     }
   }
   return all;
