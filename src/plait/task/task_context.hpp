@@ -8,10 +8,10 @@
 
 #include "plait/base/bytes.hpp"
 #include "plait/base/clock.hpp"
+#include "plait/base/executor.hpp"
 #include "plait/base/id.hpp"
 #include "plait/comm/address.hpp"
 #include "plait/comm/request.hpp"
-#include "plait/base/executor.hpp"
 #include "plait/task/body.hpp"
 #include "plait/task/resource.hpp"
 

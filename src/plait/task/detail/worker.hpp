@@ -66,8 +66,8 @@ struct alignas(64) Worker {
   Body continuation;
   NodePool pool;
   std::atomic<std::uint64_t> thread = 0;  ///< The `thread_number` of the scheduler's own threads.
-  bool is_inside = false;               ///< A thread works as this one.
-  bool is_unattended = false;           ///< Of worker 0: no thread is it, and runs go on.
+  bool is_inside = false;                 ///< A thread works as this one.
+  bool is_unattended = false;             ///< Of worker 0: no thread is it, and runs go on.
 };
 
 }  // namespace plait::task::detail

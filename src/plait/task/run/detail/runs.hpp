@@ -24,7 +24,11 @@ namespace plait::task::detail {
 class Runs {
  public:
   Runs(SchedulerState& state, Queues& queues, Lifecycle& lifecycle) noexcept
-      : state_{state}, lifecycle_{lifecycle}, seat_{state.executor}, loop_{state, queues, lifecycle, seat_, *this}, watch_{state} {}
+      : state_{state},
+        lifecycle_{lifecycle},
+        seat_{state.executor},
+        loop_{state, queues, lifecycle, seat_, *this},
+        watch_{state} {}
 
   // ---- graphs ----
   /// Starts the tasks of `active` in a closed run of their own.

@@ -24,8 +24,7 @@ class Seat {
   }
   [[nodiscard]] bool try_take() noexcept {
     std::uint64_t none = 0;
-    return holder_.compare_exchange_strong(
-        none, thread_number(executor_), std::memory_order_acquire);  // with leave()
+    return holder_.compare_exchange_strong(none, thread_number(executor_), std::memory_order_acquire);  // with leave()
   }
   /// Waits until the thread in the seat leaves it, which it does between two tasks.
   void take() {
