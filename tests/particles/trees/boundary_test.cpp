@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/particles/trees/tree_build.hpp"
 #include "plait/particles/trees/rank_summary.hpp"
+#include "plait/particles/trees/tree_build.hpp"
 
 #include "particles/samples.hpp"
 

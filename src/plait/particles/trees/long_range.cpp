@@ -17,10 +17,10 @@
 #include "plait/particles/trees/detail/tree_tasks.hpp"
 #include "plait/particles/trees/force_error.hpp"
 #include "plait/particles/trees/let.hpp"
+#include "plait/particles/trees/rank_summary.hpp"
 #include "plait/particles/trees/tree_build.hpp"
 #include "plait/particles/trees/tree_over_cells.hpp"
 #include "plait/particles/trees/tree_sizes.hpp"
-#include "plait/particles/trees/rank_summary.hpp"
 #include "plait/particles/trees/tuning.hpp"
 
 namespace plait::particles {
