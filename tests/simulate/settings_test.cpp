@@ -20,7 +20,7 @@ TEST(SimulateSettings, are_read) {
   const auto read = read_settings(written(R"({"ranks": 1024, "kinds": {"gemm": 3100000}, "skip_bodies": true,
       "overhead_ns": 700, "scale": 0.5, "stack_bytes": 262144, "report": "r.json"})"));
   ASSERT_TRUE(read) << read.error().what();
-  const Settings settings = Result<Settings>{read}.value();
+  const SimulationSettings settings = Result<SimulationSettings>{read}.value();
   EXPECT_EQ(settings.ranks, 1024U);
   EXPECT_EQ(settings.costs.kinds.at("gemm"), nanoseconds{3'100'000});
   EXPECT_EQ(settings.costs.bodies, BodyUse::skipped);

@@ -55,10 +55,10 @@ CLI::App* add_run(CLI::App& app, RunSettings& settings) {
                   "Folder for snapshots and timesteps.txt [the run's folder under `plait run`, "
                   "else sph-output]");
   run->add_flag("--force,--overwrite", settings.overwrites, "Replace the snapshots of another run");
-  run->add_option("--snapshots", settings.snapshots, "Number of snapshots after the first, evenly in time")
+  run->add_option("--snapshots", settings.snapshots.count, "Number of snapshots after the first, evenly in time")
       ->capture_default_str();
   run->add_flag("--small-snapshots",
-                settings.has_small_snapshots,
+                settings.snapshots.are_small,
                 "Leave out what only a bitwise equal continuation needs: a third of the size");
   run->add_option(
          "--time-steps",

@@ -215,7 +215,7 @@ void Run::write() {
   hdf5::SnapshotLayout layout = layout_of(fields_, Naming::snapshot);
   RunState state = state_;
   state.steps.reset();
-  if (simulation_ && settings_.has_small_snapshots) {
+  if (simulation_ && settings_.snapshots.are_small) {
     simulation_->synchronise();
   } else if (simulation_) {
     state.steps = simulation_->save();
@@ -337,7 +337,7 @@ void Run::operator()() {
   const auto lines = [&] { return std::floor(totals_lines * (state_.time - begin) / (until_ - begin)); };
   double logged = lines();
   std::uint64_t steps_left = settings_.steps.value_or(std::numeric_limits<std::uint64_t>::max());
-  const std::uint32_t parts = std::max(settings_.snapshots, 1U);
+  const std::uint32_t parts = std::max(settings_.snapshots.count, 1U);
   for (std::uint32_t part = 1; part <= parts && steps_left > 0; ++part) {
     const double goal = part == parts ? until_ : begin + (until_ - begin) * part / parts;
     if (goal <= state_.time) {

@@ -19,6 +19,12 @@ struct InitSettings {
   std::filesystem::path output = "sph.hdf5";
 };
 
+/// The snapshots of a run.
+struct SnapshotSettings {
+  std::uint32_t count = 1;  ///< After the first, evenly in time.
+  bool are_small = false;   ///< With results only.
+};
+
 /// The options of `plait-sph run`; the problem or the file provides what is not given.
 struct RunSettings {
   std::filesystem::path input;  ///< A file, or
@@ -28,10 +34,9 @@ struct RunSettings {
   bool overwrites = false;
   std::optional<double> until;
   std::optional<std::uint64_t> steps;
-  std::uint32_t snapshots = 1;  ///< After the first, evenly in time.
+  SnapshotSettings snapshots;
   std::string time_steps = "individual";
   double step_min = 1e-9;  ///< As a fraction of the run.
-  bool has_small_snapshots = false;
 
   std::optional<std::string> scheme;
   std::optional<std::string> kernel;

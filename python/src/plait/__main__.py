@@ -35,11 +35,13 @@ from plait.cli import map as map_command
 from plait.cli.options import (
     CallPath,
     Counters,
+    FewerRanks,
     JsonFile,
     LauncherLine,
     Profile,
     ProfileWindow,
     Quiet,
+    Restart,
     Sample,
     Window,
     hushed,
@@ -139,19 +141,8 @@ def run(
     sample: Sample = None,
     profile: Profile = False,
     window: ProfileWindow = None,
-    restart: Annotated[
-        int,
-        typer.Option(
-            "--restart",
-            min=0,
-            max=1000,
-            metavar="N",
-            help="Start a run that fails again, N times at most.",
-        ),
-    ] = 0,
-    fewer_ranks: Annotated[
-        bool, typer.Option("--fewer-ranks", help="Each restart has one rank less.")
-    ] = False,
+    restart: Restart = 0,
+    fewer_ranks: FewerRanks = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print which settings were chosen at the start.")
     ] = False,

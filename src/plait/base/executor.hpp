@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -49,7 +50,7 @@ class Executor {
     return executor->self();
   }
   static constinit thread_local const char own = 0;
-  return reinterpret_cast<std::uintptr_t>(&own);
+  return std::bit_cast<std::uintptr_t>(&own);
 }
 
 }  // namespace plait

@@ -97,8 +97,10 @@ Progression::~Progression() {
   ring();
   wake();
   threads_.clear();
+  if (is_carried_) {
+    endpoint_.executor()->notify();  // once: a notification ends the next wait, also of this thread
+  }
   while (is_carried_) {
-    endpoint_.executor()->notify();
     endpoint_.executor()->wait();
   }
   (void)arm(nullptr);

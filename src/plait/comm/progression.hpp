@@ -119,7 +119,7 @@ class Progression {
   std::condition_variable rest_over_;
   bool is_hurried_ = false;
   std::atomic<bool> is_resting_ = false;
-  bool is_carried_ = false;             ///< `run_carried` has not returned.
+  bool is_carried_ = false;            ///< `run_carried` has not returned.
   std::vector<std::jthread> threads_;  // last: ended before what they use
 };
 

@@ -10,8 +10,8 @@ namespace plait::simulate {
 
 namespace {
 
-Settings parse(const nlohmann::json& file) {
-  Settings settings;
+SimulationSettings parse(const nlohmann::json& file) {
+  SimulationSettings settings;
   settings.ranks = file.at("ranks").get<std::uint32_t>();
   settings.stack_bytes = file.value("stack_bytes", settings.stack_bytes);
   settings.is_progress_shown = file.value("progress", true);
@@ -30,14 +30,14 @@ Settings parse(const nlohmann::json& file) {
 
 }  // namespace
 
-Result<Settings> read_settings(const std::filesystem::path& file) {
+Result<SimulationSettings> read_settings(const std::filesystem::path& file) {
   std::ifstream in{file};
   if (!in) {
     return Error{ErrorCode::io, fmt::format("{}: cannot be read; start the program by plait simulate", file.string())};
   }
   try {
     const nlohmann::json parsed = nlohmann::json::parse(in);
-    Settings settings = parse(parsed);
+    SimulationSettings settings = parse(parsed);
     if (parsed.contains("platform")) {
       Result<replay::Platform> platform = replay::read_platform(parsed.at("platform").get<std::string>());
       if (!platform) {

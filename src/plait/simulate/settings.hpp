@@ -15,7 +15,7 @@
 namespace plait::simulate {
 
 /// What `plait simulate` wants of the program that it starts.
-struct Settings {
+struct SimulationSettings {
   std::uint32_t ranks = 1;
   std::optional<replay::Platform> platform;  ///< Nothing: the costs of `net::SimOptions`.
   TaskCostSettings costs;
@@ -27,6 +27,6 @@ struct Settings {
 /// Reads the file of settings, JSON: `ranks`, `platform` (a file), `kinds` (nanoseconds by name), `skip_bodies`,
 /// `scale`, `overhead_ns`, `stack_bytes`, `progress`, `report`; all but `ranks` may be absent. Error: `io` or
 /// `bad_input`, with the name of the file.
-[[nodiscard]] Result<Settings> read_settings(const std::filesystem::path& file);
+[[nodiscard]] Result<SimulationSettings> read_settings(const std::filesystem::path& file);
 
 }  // namespace plait::simulate

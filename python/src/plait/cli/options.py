@@ -37,6 +37,17 @@ LauncherKind = Annotated[
         help="What COMMAND begins with, if its name does not show it: srun, flux, 'Open MPI', ...",
     ),
 ]
+Restart = Annotated[
+    int,
+    typer.Option(
+        "--restart",
+        min=0,
+        max=1000,
+        metavar="N",
+        help="Start a run that fails again, N times at most.",
+    ),
+]
+FewerRanks = Annotated[bool, typer.Option("--fewer-ranks", help="Each restart has one rank less.")]
 CallPath = Annotated[
     int,
     typer.Option(

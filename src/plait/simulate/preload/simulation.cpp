@@ -33,12 +33,12 @@ class MachineClock final : public Clock {
   }
 };
 
-std::optional<PlatformRoutes> routes_of(const Settings& settings) {
+std::optional<PlatformRoutes> routes_of(const SimulationSettings& settings) {
   return settings.platform ? std::optional<PlatformRoutes>{std::in_place, *settings.platform, settings.ranks}
                            : std::nullopt;
 }
 
-net::SimOptions network_options(const Settings& settings, const std::optional<PlatformRoutes>& routes) {
+net::SimOptions network_options(const SimulationSettings& settings, const std::optional<PlatformRoutes>& routes) {
   net::SimOptions options;
   options.bulk_chunk_bytes = chunk_bytes;
   options.bulk_contents =
@@ -58,7 +58,7 @@ double seconds_of(nanoseconds time) {
 
 }  // namespace
 
-Simulation::Simulation(const Settings& settings)
+Simulation::Simulation(const SimulationSettings& settings)
     : settings_{settings},
       machine_{std::make_unique<MachineClock>()},
       started_{machine_->now()},

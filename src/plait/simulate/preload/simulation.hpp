@@ -29,7 +29,7 @@ struct MpiState {
 class Simulation {
  public:
   /// Throws: `Error` with `bad_input` when the ranks do not fit on the platform.
-  explicit Simulation(const Settings& settings);
+  explicit Simulation(const SimulationSettings& settings);
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
   ~Simulation() = default;
@@ -55,7 +55,7 @@ class Simulation {
  private:
   void show_progress();
 
-  const Settings settings_;
+  const SimulationSettings settings_;
   const std::unique_ptr<Clock> machine_;
   const nanoseconds started_;
   TaskCosts costs_;
