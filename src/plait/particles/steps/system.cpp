@@ -317,6 +317,7 @@ void System::take_steps(const TimeSteps& steps, const std::optional<StepFields>&
   expect(!state_->has_begun(), "the lengths of steps are set before the first");
   state_->plan_.steps = steps;
   if (fields) {
+    expect(&fields->store == &state_->store_, "the fields of steps are of the system's store");
     state_->step_fields_.emplace(*fields);
   } else if (steps.lengths != StepLengths::fixed && !state_->step_fields_) {
     state_->step_fields_.emplace(state_->store_);

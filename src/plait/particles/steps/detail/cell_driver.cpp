@@ -261,6 +261,7 @@ std::optional<CellForces> CellDriver::forces() {
   }
   return CellForces{.interactions = plan_.forces,
                     .space = place_.space,
+                    .grid = place_.domain.grid(),
                     .line = motion_.line(),
                     .velocity = plan_.integrator.velocity,
                     .drifted = [this](std::uint32_t cell) { return motion_.drifted(cell); },
