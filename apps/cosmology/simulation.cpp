@@ -54,8 +54,7 @@ bool is_in_place(const RunState& state, std::uint32_t ranks) {
 particles::SystemOptions options_of(const plait::Runtime& runtime, const RunState& state) {
   particles::SystemOptions options{.space = {.root = box_of(state.parameters), .periodic = {true, true, true}}};
   if (is_in_place(state, runtime.rank_count())) {
-    options.cuts = state.cuts;
-    options.steps_before = state.step;
+    options.resumed = {.count = state.step, .cuts = state.cuts};
   }
   return options;
 }

@@ -24,7 +24,9 @@ particles::SystemOptions options_of(const plait::Runtime& runtime, const RunStat
   options.steps_between_decompositions = sharing.steps_between;
   if (options.grid == state.grid) {
     options.cuts = state.cuts;
-    options.steps_before = is_in_place(state, options.grid) ? state.step : 0;
+  }
+  if (is_in_place(state, options.grid)) {
+    options.resumed = {.count = state.step, .cuts = state.cuts};
   }
   return options;
 }
@@ -40,17 +42,10 @@ Simulation::Simulation(plait::Runtime& runtime, Bodies& bodies, const RunState& 
   system_.record_to(runtime.trace());
   system_.after("pull of the centre",
                 [this](Particles&, std::size_t first, std::size_t last) { attract_to_centre(first, last); });
-  particles::add_leapfrog(system_, {bodies.velocity, bodies.acceleration, state.parameters.time_step});
-  if (predicted_) {
-    // The damper depends on velocity; at the force it is predicted from the half-kicked one with the acceleration of
-    // the step before, which keeps second order.
-    system_.before("predict", [this, to = *predicted_](Particles& store, std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) {
-        const Vector half_kick = (state_.parameters.time_step / 2) * store[bodies_.acceleration][i];
-        store[to][i] = store[bodies_.velocity][i] + half_kick;
-      }
-    });
-  }
+  // Dampers of contacts depend on velocity, which is predicted at the time of the force.
+  system_.integrate(particles::leapfrog(
+      {.velocity = bodies.velocity, .acceleration = bodies.acceleration, .velocity_now = predicted_}));
+  system_.take_steps({.step = state.parameters.time_step});
   if (runtime.self() != plait::Rank{0}) {
     state_.contacts = {};  // what is given is of all ranks
   }

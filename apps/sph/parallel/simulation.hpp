@@ -11,9 +11,13 @@
 
 #include "sph/gas.hpp"
 #include "sph/scheme.hpp"
-#include "sph/step_fields.hpp"
 
 namespace sph {
+
+enum class Steps : std::uint8_t {
+  individual,  ///< Each particle has its own.
+  equal,       ///< All particles take the shortest step that any needs.
+};
 
 struct SimulationOptions {
   Scheme scheme;  ///< With gravity if it has a constant; the space must then be open.
@@ -24,10 +28,10 @@ struct SimulationOptions {
   double end = 1;    ///< Time of the last step's end.
   double step_max = std::numeric_limits<double>::infinity();
   double step_min = 0;  ///< A particle that needs a shorter step ends the run. At least 2^-55 of the run.
-  std::optional<StepFields> step_fields = {};  ///< Absent: it adds them to the store.
+  std::optional<plait::particles::StepFields> step_fields = {};  ///< Absent: it adds them to the store.
   /// A run goes on from here: each rank has the particles of that rank with all their fields, in their order. `begin`
   /// and `end` are those of its time line.
-  std::optional<StepState> resumed = {};
+  std::optional<plait::particles::SavedSteps> resumed = {};
 };
 
 struct StepReport {
@@ -47,9 +51,8 @@ struct StepReport {
 class Simulation {
  public:
   /// Computes the first forces, unless a run goes on. `store` holds any part of all particles, which are sent to their
-  /// owners. Borrows all
-  /// but the options. Throws, like the functions below: as `plait::task::Scheduler::run`; errors of `particle_work.hpp`
-  /// name the particle.
+  /// owners. Borrows all but the options. Throws, like the functions below: as `plait::task::Scheduler::run`; errors of
+  /// `particle_work.hpp` name the particle.
   Simulation(plait::comm::Endpoint& messages,
              plait::task::Scheduler& scheduler,
              Particles& store,
@@ -67,14 +70,12 @@ class Simulation {
   /// Predicts all particles to the present time, and lets the next step build cells. A run that goes on from the result
   /// and all fields of the particles makes bitwise the same steps on the same number of ranks, at most two, as far as
   /// the scheme is the same; without gravity, on any number of ranks. All ranks call it.
-  [[nodiscard]] StepState save();
+  [[nodiscard]] plait::particles::SavedSteps save();
 
  private:
   class Impl;
-  template <class Work>
-  auto guarded(Work work);
 
-  std::shared_ptr<Impl> impl_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace sph

@@ -18,6 +18,7 @@ namespace hdf5 = plait::particles::hdf5;
 using plait::Error;
 using plait::ErrorCode;
 using plait::Result;
+using plait::particles::SavedSteps;
 
 constexpr const char* scheme_group = "HydroScheme";
 constexpr const char* gravity_group = "GravityScheme";
@@ -118,15 +119,16 @@ void restore_places(const StateFields& fields) {
 }
 
 /// The steps of the run that goes on; none if the file has not all of it, or another number of ranks wrote it.
-std::optional<StepState> steps_from(const hdf5::SnapshotInfo& info, const hdf5::Attributes& run, std::uint32_t ranks) {
+std::optional<SavedSteps> steps_from(const hdf5::SnapshotInfo& info, const hdf5::Attributes& run, std::uint32_t ranks) {
   if (!run.contains("Ticks of steps") || !info.is_of_ranks(ranks)) {
     return {};
   }
-  StepState steps;
+  SavedSteps steps;
   run.get("Begin of steps", steps.begin);
   run.get("End of steps", steps.end);
   run.get("Ticks of steps", steps.now);
-  run.get("Kind of steps", steps.kind);
+  run.get("Kind of steps", steps.lengths);
+  run.get("Step", steps.count);
   run.get("Domain cuts", steps.cuts);
   return steps;
 }
@@ -209,7 +211,7 @@ hdf5::SnapshotHeader header_of(const Problem& problem, const RunState& state) {
     run.set("Begin of steps", state.steps->begin);
     run.set("End of steps", state.steps->end);
     run.set("Ticks of steps", state.steps->now);
-    run.set("Kind of steps", state.steps->kind);
+    run.set("Kind of steps", state.steps->lengths);
     run.set("Domain cuts", state.steps->cuts);
   }
   header.groups[state_group] = run;

@@ -9,7 +9,6 @@
 
 #include "sph/diagnostics.hpp"
 #include "sph/problem.hpp"
-#include "sph/step_fields.hpp"
 
 namespace sph {
 
@@ -19,7 +18,7 @@ struct RunState {
   std::uint64_t step = 0;
   Totals begin;  ///< At the start of the whole run, as the reference of conserved quantities.
   /// Present if each rank has all fields of the particles of that rank, in their order.
-  std::optional<StepState> steps;
+  std::optional<plait::particles::SavedSteps> steps;
   ProblemOptions options;  ///< Of the problem, if it has a name.
 };
 
@@ -30,7 +29,7 @@ enum class Naming : std::uint8_t { snapshot, initial_condition };
 /// What a bitwise equal run needs besides a snapshot's results: every other field of the store.
 struct StateFields {
   const GasFields& gas;
-  const StepFields& steps;
+  const plait::particles::StepFields& steps;
   /// The particle's number on its rank, as files order particles by kind.
   Field<std::uint32_t> place = gas.store.add_field<std::uint32_t>("place");
 };

@@ -34,6 +34,8 @@ namespace hdf5 = plait::particles::hdf5;
 using plait::Error;
 using plait::ErrorCode;
 using plait::Rank;
+using plait::particles::SavedSteps;
+using plait::particles::StepLengths;
 using Clock = std::chrono::steady_clock;
 
 /// Some files of other programs have no end time.
@@ -94,7 +96,7 @@ class Run {
   void start();
   void prepare_steps();
   /// Whether the run has the steps of the file: these are parts of the time from begin to end, and have its physics.
-  [[nodiscard]] bool goes_on(const StepState& steps) const;
+  [[nodiscard]] bool goes_on(const SavedSteps& steps) const;
   /// The time from which parts of the run are counted.
   [[nodiscard]] double begin_of_steps() const { return state_.steps ? state_.steps->begin : state_.time; }
   void write();
@@ -111,7 +113,7 @@ class Run {
   const bool is_first_;
   Particles store_;
   GasFields fields_{store_};
-  StepFields step_fields_{store_};
+  plait::particles::StepFields step_fields_{store_};
   StateFields state_fields_{fields_, step_fields_};
   Problem problem_;
   RunState state_;
@@ -167,11 +169,12 @@ void Run::start() {
   plait::all_reduce(group_, std::span{&total_, 1}).wait();
 }
 
-bool Run::goes_on(const StepState& steps) const {
+bool Run::goes_on(const SavedSteps& steps) const {
   const RunSettings& s = settings_;
   const bool has_changes = s.scheme || s.kernel || s.eta || s.gamma || s.courant || s.viscosity || s.smoothing_max ||
                            s.energy_min || s.gravity || s.softening || s.theta;
-  return !has_changes && steps.end == until_ && s.time_steps == (steps.kind == Steps::equal ? "equal" : "individual");
+  return !has_changes && steps.end == until_ &&
+         s.time_steps == (steps.lengths == StepLengths::equal ? "equal" : "individual");
 }
 
 void Run::prepare_steps() {

@@ -16,7 +16,6 @@
 #include "plait/testing/local_rank.hpp"
 
 #include "data/leaks_allowed.hpp"
-#include "sph/parallel/detail/simulation_impl.hpp"
 
 namespace sph::simulation_test {
 namespace {
@@ -255,14 +254,14 @@ class LimitCheck {
     // The simulation's fields follow those of the gas.
     Particles like;
     const GasFields gas{like};
-    const StepFields steps{like};
+    const plait::particles::StepFields steps{like};
     smoothing_ = gas.smoothing, bin_ = steps.bin, begin_ = steps.begin;
   }
 
   void look() {
     const auto bins = store_[bin_];
     const auto begins = store_[begin_];
-    const Ticks now = *std::ranges::max_element(begins);
+    const plait::Ticks now = *std::ranges::max_element(begins);
     for (std::size_t i = 0; i < store_.size(); ++i) {
       const std::uint64_t id = store_.ids()[i];
       const auto before = bins_before_.find(id);
@@ -291,7 +290,7 @@ class LimitCheck {
   const Particles& store_;
   Field<float> smoothing_{};
   Field<std::uint8_t> bin_{};
-  Field<Ticks> begin_{};
+  Field<plait::Ticks> begin_{};
   std::map<std::uint64_t, std::uint8_t> bins_before_;
 };
 

@@ -173,4 +173,18 @@ void BlockMaker::for_blocks(const CellTable& table,
   expect(next == targets.size(), "targets ascend and are in the cell");
 }
 
+std::vector<AnyField> fields_of_sources(const ShortRangeOptions& options) {
+  std::vector<AnyField> fields{Particles::position, Particles::kind, options.reach};
+  const auto add = [&fields](const AnyField& field) {
+    if (std::ranges::none_of(fields, [&](const AnyField& other) { return other.column == field.column; })) {
+      fields.push_back(field);
+    }
+  };
+  for (const BlockField& field : options.sources) {
+    add(field.whole());
+  }
+  std::ranges::for_each(options.travels, add);
+  return fields;
+}
+
 }  // namespace plait::particles

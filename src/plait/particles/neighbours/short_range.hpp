@@ -27,6 +27,9 @@ struct ShortRangeOptions {
   std::optional<Field<Vector>> velocity = {};
 };
 
+/// The fields that blocks have of sources: position, kind, reach, and those of `sources` and `travels`.
+[[nodiscard]] std::vector<AnyField> fields_of_sources(const ShortRangeOptions& options);
+
 /// Adds to the results of a block's targets, at `block.targets.places()`. A block has all sources within reach of any
 /// target, and others: the kernel tests the distance of each pair.
 using ShortRangeKernel = std::function<void(const Block& block)>;

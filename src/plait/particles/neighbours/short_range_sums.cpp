@@ -22,21 +22,6 @@ using task::TaskKind;
 
 constexpr std::uint32_t leaf_particles = 16;
 
-/// The fields of ghosts.
-std::vector<AnyField> travelling(const ShortRangeOptions& options) {
-  std::vector<AnyField> fields{Particles::position, Particles::kind, options.reach};
-  const auto add = [&fields](const AnyField& field) {
-    if (std::ranges::none_of(fields, [&](const AnyField& other) { return other.column == field.column; })) {
-      fields.push_back(field);
-    }
-  };
-  for (const BlockField& field : options.sources) {
-    add(field.whole());
-  }
-  std::ranges::for_each(options.travels, add);
-  return fields;
-}
-
 /// Cells are batches, groups are groups, leaves are consecutive particles of a group.
 CellSizes sizes_of(const Tree& tree) {
   CellSizes sizes;
@@ -66,7 +51,7 @@ class CellSums final : public ShortRange {
   CellSums(ShortRangeSumsOptions options, const Tree* tree)
       : options_{std::move(options)},
         tree_{tree != nullptr ? tree : &own_tree_},
-        travel_{travelling(options_.search)} {}
+        travel_{fields_of_sources(options_.search)} {}
 
   std::vector<Task> add_building_tasks(const StepFrame& frame, Task after) override {
     messages_ = &frame.messages;

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "plait/particles/domains/domain.hpp"
 #include "plait/particles/interaction.hpp"
 #include "plait/particles/store/particles.hpp"
 #include "plait/particles/store/space.hpp"
@@ -21,6 +23,7 @@ namespace plait::particles {
 struct CellForces {
   std::vector<Interaction*> interactions = {};  ///< Borrowed; they outlive the steps.
   Space space = {};
+  std::optional<DomainGrid> grid = {};  ///< Of the ranks' domains; absent: that of `cubic_grid`.
   task::TimeLine line{0, 1};
   Field<Vector> velocity = {};                                  ///< By which positions drift.
   std::function<task::Ticks(std::uint32_t cell)> drifted = {};  ///< The time of the positions of an own cell.

@@ -9,8 +9,8 @@
 
 #include "plait/base/error.hpp"
 #include "plait/comm/collectives/group.hpp"
-#include "plait/comm/collectives/reduce.hpp"
 #include "plait/particles/steps/detail/force_tasks.hpp"
+#include "plait/particles/steps/detail/step_end.hpp"
 
 namespace plait::particles {
 namespace {
@@ -18,15 +18,6 @@ namespace {
 using task::Task;
 using task::TaskContext;
 using task::Ticks;
-using task::TimeBin;
-
-/// Reduced over all ranks after a step.
-struct Found {
-  std::uint64_t next = task::line_ticks;
-  std::uint64_t is_any = 0;
-  std::uint64_t active_particles = 0;
-  std::uint64_t particles = 0;
-};
 
 /// A set of numbers, cleared in constant time.
 class Marks {
@@ -46,14 +37,6 @@ class Marks {
 
 [[nodiscard]] Tag tag_of(std::size_t stage, std::uint32_t cell) {
   return Tag{static_cast<std::uint64_t>(stage) << 32U | cell};
-}
-
-[[nodiscard]] std::vector<task::Boundary> boundaries_of(const Halo& halo) {
-  std::vector<task::Boundary> boundaries;
-  for (const HaloPeer& peer : halo.peers) {
-    boundaries.push_back({peer.rank, peer.mine, peer.theirs});
-  }
-  return boundaries;
 }
 
 /// The condition on which a stage sends a cell. Both ranks of a message know the bins that it depends on.
@@ -96,8 +79,6 @@ struct CellSteps::Impl {
       : scheduler{its_scheduler},
         table{its_table},
         options{std::move(its_options)},
-        bins{its_table.count()},
-        boundary{its_endpoint, boundaries_of(halo)},
         all{its_endpoint},
         messages(options.stages.size()) {
     list_lent(halo);
@@ -113,6 +94,7 @@ struct CellSteps::Impl {
     if (options.forces) {
       add_forces(its_endpoint);
     }
+    add_end(halo);
     graph.prepare();
   }
 
@@ -177,6 +159,9 @@ struct CellSteps::Impl {
       return;
     }
     const std::vector<CellStage>& stages = options.stages;
+    if (stages[stage].agree) {
+      add_agreement(stage);
+    }
     const bool reads = stages[stage].reads_neighbours;
     std::size_t last_of_all = stage;
     for (std::size_t earlier = 0; earlier < stage; ++earlier) {
@@ -196,6 +181,17 @@ struct CellSteps::Impl {
         }
       }
     }
+  }
+
+  void add_agreement(std::size_t stage) {
+    const std::string name = fmt::format("agree: {}", options.stages[stage].name);
+    Task agree = graph.task(name, [this, stage, kind = graph.kind(name)](TaskContext& context) {
+      context.wait_for(kind, options.stages[stage].agree());
+    });
+    for (std::uint32_t cell = 0; cell < table.own_count(); ++cell) {
+      agree.after(work(stage - 1, cell)).before(work(stage, cell));
+    }
+    agreements.push_back(agree);
   }
 
   [[nodiscard]] Sends sends_of(std::size_t stage) const {
@@ -286,6 +282,21 @@ struct CellSteps::Impl {
     return static_cast<std::size_t>(found - options.stages.begin());
   }
 
+  void add_end(const Halo& halo) {
+    end.emplace(graph, all, detail::StepEnd::Place{table, halo, options.bin}, tag_of(stage_count(), 0));
+    Task settle = end->first();
+    for (std::size_t stage = 0; stage < stage_count(); ++stage) {
+      if (stage + 1 == stage_count() || options.stages[stage].who == Who::near_active) {
+        for (std::uint32_t cell = 0; cell < table.own_count(); ++cell) {
+          settle.after(work(stage, cell));
+        }
+      }
+    }
+    if (forces) {
+      settle.after(forces->end());
+    }
+  }
+
   // ---- a step ----
 
   void find_active() {
@@ -301,7 +312,7 @@ struct CellSteps::Impl {
         add(cell);
       }
     } else {
-      bins.for_each_active(now, add);
+      end->bins().for_each_active(now, add);
     }
   }
 
@@ -337,18 +348,22 @@ struct CellSteps::Impl {
     }
   }
 
-  void activate() {
+  void activate(const Ask& ask) {
     for (Outgoing* message : packed) {
       message->is_active = false;
     }
     packed.clear();
     tasks.clear();
+    end->activate(
+        {.now = now, .changes_bins = !is_everything, .near = near, .active_here = count.active_here, .ask = &ask},
+        tasks);
     if (forces && parts != Parts::stages) {
       activate_forces();
     }
     if (parts == Parts::forces) {
       return;
     }
+    tasks.insert(tasks.end(), agreements.begin(), agreements.end());
     for (std::size_t stage = 0; stage < stage_count(); ++stage) {
       for (const std::uint32_t cell : options.stages[stage].who == Who::active ? active_own : near) {
         tasks.push_back(work(stage, cell));
@@ -407,11 +422,6 @@ struct CellSteps::Impl {
     tasks.push_back(message.send);
   }
 
-  [[nodiscard]] TimeBin shortest_in(std::uint32_t cell) const {
-    const auto its = std::as_const(table.own())[options.bin].subspan(table[cell].first, table[cell].count);
-    return TimeBin{std::min(*std::ranges::min_element(its), task::longest_bin.value())};
-  }
-
   [[nodiscard]] std::uint64_t active_particles() const {
     std::uint64_t sum = 0;
     const std::uint8_t longest = is_everything ? task::longest_bin.value() : task::longest_active(now).value();
@@ -422,40 +432,12 @@ struct CellSteps::Impl {
     return sum;
   }
 
-  /// Updates the bins of cells from those of their particles, here and on ranks with copies.
-  void settle() {
-    for (const std::uint32_t cell : near) {
-      const TimeBin wanted = shortest_in(cell);
-      if (task::is_active(bins.bin_of(cell), now)) {
-        bins.start(cell, wanted, now);
-      } else {
-        bins.shorten(cell, wanted, now);
-      }
-    }
-    (void)boundary.settle(bins, [](task::TimeBins::Object) { return std::span<const task::TimeBins::Object>{}; }, now);
-  }
-
-  [[nodiscard]] Found find_together(Found mine) {
-    const auto combine = [](const Found& left, const Found& right) {
-      return Found{std::min(left.next, right.next),
-                   left.is_any | right.is_any,
-                   left.active_particles + right.active_particles,
-                   left.particles + right.particles};
-    };
-    mine.particles = table.own().size();
-    comm::all_reduce(all, std::span{&mine, 1}, combine).wait();
-    particles = mine.particles;
-    return mine;
-  }
-
   StepCount run(const Ask& ask) {
     find_active();
     find_near();
     count = {};
-    Found found;
     count.active_here = active_particles();
-    found.active_particles = count.active_here;
-    activate();
+    activate(ask);
     count.active_cells = static_cast<std::uint32_t>(active_own.size());
     count.tasks = static_cast<std::uint32_t>(tasks.size());
     scheduler.run(graph, tasks);
@@ -463,30 +445,35 @@ struct CellSteps::Impl {
     for (const Outgoing* message : packed) {
       count.bytes += message->bytes.size();
     }
-    if (!is_everything) {
-      settle();
-      found.next = bins.next_time(now);
-    }
-    found.is_any = ask && ask(found.next) ? 1 : 0;
-    found = find_together(found);
-    count.next = found.next;
-    count.is_any = found.is_any != 0;
-    count.active_particles = found.active_particles;
-    updated += found.active_particles;
+    const detail::StepEnd::Findings& findings = end->findings();
+    count.next = findings.next;
+    count.is_any = findings.is_any != 0;
+    count.active_particles = findings.active_particles;
+    particles = findings.particles;
+    updated += findings.active_particles;
     return count;
+  }
+
+  Ticks begin(Ticks its_now) {
+    tasks.clear();
+    end->begin(its_now);
+    end->activate({.now = its_now}, tasks);
+    scheduler.run(graph, tasks);
+    particles = end->findings().particles;
+    return end->findings().next;
   }
 
   task::Scheduler& scheduler;
   CellTable& table;
   const CellStepsOptions options;
-  task::TimeBins bins;
-  task::BoundaryBins boundary;
   comm::Group all;
 
   task::Graph graph;
   std::optional<detail::ForceTasks> forces;
+  std::optional<detail::StepEnd> end;
   std::vector<Task> works;         ///< By stage, then own cell.
   std::vector<Messages> messages;  ///< By stage.
+  std::vector<Task> agreements;    ///< Of stages.
   std::vector<Lent> lent;
   std::vector<std::vector<std::uint32_t>> lent_of;  ///< By own cell: its indices in `lent`.
   std::vector<std::vector<std::uint32_t>> lent_to;  ///< By ghost: the indices in `lent` of the cells that it reads.
@@ -514,15 +501,7 @@ CellSteps::CellSteps(
 CellSteps::~CellSteps() = default;
 
 Ticks CellSteps::begin(Ticks now) {
-  Impl& self = *impl_;
-  self.bins = task::TimeBins{self.table.count()};
-  for (std::uint32_t cell = 0; cell < self.table.own_count(); ++cell) {
-    self.bins.shorten(cell, self.shortest_in(cell), now);
-  }
-  self.near.clear();
-  self.now = now;
-  self.settle();
-  return self.find_together({.next = self.bins.next_time(now)}).next;
+  return impl_->begin(now);
 }
 
 StepCount CellSteps::step(Ticks now, const Ask& ask) {

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "plait/comm/endpoint.hpp"
+#include "plait/comm/request.hpp"
 #include "plait/particles/neighbours/cells.hpp"
 #include "plait/particles/neighbours/halo.hpp"
 #include "plait/particles/steps/cell_forces.hpp"
 #include "plait/particles/store/particles.hpp"
-#include "plait/task/boundary_bins.hpp"
 #include "plait/task/graph.hpp"
 #include "plait/task/scheduler.hpp"
 #include "plait/task/time_bins.hpp"
@@ -48,6 +48,9 @@ struct CellStage {
   std::vector<AnyField> refreshes;
   /// The stage changes positions or reaches. Not for stages that read neighbours.
   bool moves = false;
+  /// Begins an operation of all ranks, such as a reduction, that is complete before the stage begins on any cell. It
+  /// begins when the stages before have ended on all cells. May be empty; not for the first stage.
+  std::function<comm::Request()> agree = {};
 };
 
 /// The result of a step.
@@ -62,7 +65,8 @@ struct StepCount {
   std::uint64_t bytes = 0;     ///< Sent.
 };
 
-/// Called after a step with the time of this rank's next update. The results of all ranks are combined by "or".
+/// Called at the end of a step, by any worker, with the time of this rank's next update. The results of all ranks are
+/// combined by "or".
 using Ask = std::function<bool(task::Ticks next_here)>;
 
 struct CellStepsOptions {
@@ -77,7 +81,8 @@ struct CellStepsOptions {
 enum class Parts : std::uint8_t { all, stages, forces };
 
 /// Steps of particles with individual time steps. The task graph is built once; each step activates the stages of
-/// active cells, and the messages for ghosts that are read.
+/// active cells, and the messages for ghosts that are read. The graph ends with one message to each near rank, which
+/// has the new bins of cells, and one reduction, which finds the time of the next step.
 ///
 /// A particle is active when the step of its bin ends (`task::is_active`), a cell when any of its particles is. Stages
 /// choose new bins of active particles, and may move other particles to shorter bins. Borrows the table, whose halo and

@@ -3,6 +3,9 @@
 
 #include <cmath>
 #include <cstddef>
+#include <utility>
+
+#include "plait/particles/steps/integrator.hpp"
 
 namespace plait::particles {
 
@@ -29,21 +32,15 @@ void Epicycle::advance(Vector& position, Vector& velocity) const {
 }
 
 void add_hill_leapfrog(System& system, const HillOptions& options) {
-  const auto kick = [options](Particles& store, std::size_t i) {
-    store[options.velocity][i] += (options.time_step / 2) * store[options.acceleration][i];
-  };
-  const Epicycle free{options.frequency, options.time_step};
-  system.before("kick, drift", [options, kick, free](Particles& store, std::size_t first, std::size_t last) {
+  Integrator integrator = leapfrog({.velocity = options.velocity, .acceleration = options.acceleration});
+  integrator.drift = [options](Particles& store, std::size_t first, std::size_t last, double duration) {
+    const Epicycle free{options.frequency, duration};
     for (std::size_t i = first; i < last; ++i) {
-      kick(store, i);
       free.advance(store.positions()[i], store[options.velocity][i]);
     }
-  });
-  system.after("kick", [kick](Particles& store, std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      kick(store, i);
-    }
-  });
+  };
+  system.integrate(std::move(integrator));
+  system.take_steps({.step = options.time_step});
 }
 
 }  // namespace plait::particles

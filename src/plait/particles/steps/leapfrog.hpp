@@ -12,9 +12,8 @@ struct LeapfrogOptions {
   double time_step = 0;
 };
 
-/// Adds a kick-drift-kick leapfrog to the steps of `system`: half a kick and the drift before its sums, half a kick
-/// after them. Velocities and positions are synchronous after each step. The first step reads accelerations: call
-/// `System::update` before it, or restore those of an earlier run.
+/// Adds a leapfrog of fixed steps to `system` (`System::integrate`). Velocities and positions are synchronous after
+/// each step. The first step reads accelerations: call `System::update` before it, or restore those of an earlier run.
 void add_leapfrog(System& system, const LeapfrogOptions& options);
 
 }  // namespace plait::particles

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks of a step and their order.
 #include "plait/particles/steps/system.hpp"
 
 #include <algorithm>
@@ -14,35 +13,46 @@
 #include "plait/comm/collectives/all_gather.hpp"
 #include "plait/particles/domains/exchange.hpp"
 #include "plait/particles/neighbours/short_range_sums.hpp"
+#include "plait/particles/steps/detail/cell_driver.hpp"
+#include "plait/particles/steps/detail/equal_steps.hpp"
+#include "plait/particles/steps/detail/pair_stage.hpp"
+#include "plait/particles/steps/detail/step_plan.hpp"
+#include "plait/particles/steps/detail/tree_driver.hpp"
 #include "plait/particles/steps/step_record.hpp"
-#include "plait/task/graph.hpp"
 
 namespace plait::particles {
 
 namespace {
 
-using task::Task;
-using task::TaskContext;
-using task::TaskKind;
-
-constexpr std::size_t pieces_a_worker = 2;
-
 DomainGrid grid_of(const SystemOptions& options, std::uint32_t ranks) {
   return options.grid.ranks() == 0 ? cubic_grid(ranks) : options.grid;
+}
+
+Domain domain_of(const SystemOptions& options, const comm::Endpoint& messages) {
+  const DomainGrid grid = grid_of(options, messages.rank_count());
+  const std::vector<double>& cuts = options.resumed ? options.resumed->cuts : options.cuts;
+  return cuts.empty() ? Domain{grid, messages.self()} : Domain{grid, messages.self(), cuts};
+}
+
+/// Throws: `Error` with `bad_argument` if a run goes on with other steps than it had.
+void check_resumed(const SavedSteps& saved, const TimeSteps& steps) {
+  const bool has_line = steps.lengths != StepLengths::fixed;
+  if (saved.lengths != steps.lengths || (has_line && (saved.begin != steps.begin || saved.end != steps.end))) {
+    throw Error{ErrorCode::bad_argument,
+                "a run goes on with other steps than it had: give System::take_steps the lengths, begin and end of "
+                "SystemOptions::resumed"};
+  }
 }
 
 }  // namespace
 
 /// Shared with the endpoint after a failed run, as messages may still be in flight.
 struct System::State {
-  struct Hook {
-    std::string kind;
-    RangeFunction function;
-  };
-
-  std::vector<Hook> before_;
-  std::vector<Hook> after_;
-  std::vector<std::function<void()>> when_summed_;
+  detail::Hooks hooks_;
+  detail::StepPlan plan_;
+  std::optional<StepFields> step_fields_;
+  bool has_stages_ = false;
+  bool has_integrator_ = false;
   std::optional<StepRecord> record_;
   const Tree* tree_ = nullptr;  ///< Of the last interaction that has one.
 
@@ -52,175 +62,20 @@ struct System::State {
         scheduler_{scheduler},
         options_{options},
         space_{options.space},
-        domain_{options.cuts.empty() ? Domain{grid_of(options, messages.rank_count()), messages.self()}
-                                     : Domain{grid_of(options, messages.rank_count()), messages.self(), options.cuts}},
-        next_domain_{domain_},
+        steps_{steps_before()},
+        domain_{domain_of(options, messages)},
         decomposition_{messages, options.space, domain_.grid(), options.decomposition},
         exchange_{messages, space_, store},
-        is_distributed_{options.steps_before > 0},
-        phases_(scheduler.worker_count()) {
+        is_distributed_{options.resumed.has_value()} {
+    plan_.cells = options.cells;
     if (options_.steps_between_trees == 0) {
       throw Error{ErrorCode::bad_argument,
                   "steps_between_trees is 0: set it to 1 to build trees in every step, or to a larger number"};
     }
-    if (const std::uint64_t between = options_.steps_between_decompositions; between > 0) {
-      next_cut_ = (steps_ + between - 1) / between * between;
-    }
   }
 
+  [[nodiscard]] std::uint64_t steps_before() const { return options_.resumed ? options_.resumed->count : 0; }
   [[nodiscard]] bool is_parallel() const { return messages_.rank_count() > 1; }
-  [[nodiscard]] std::size_t pieces() const {
-    return scheduler_.worker_count() == 1 ? 1 : pieces_a_worker * scheduler_.worker_count();
-  }
-  [[nodiscard]] PhaseTimes& phases(const TaskContext& context) { return phases_[context.worker().value()]; }
-
-  // ---- the graph ----
-
-  /// In sequence: before, [decomposition, exchange,] trees, sums, after. Each step activates building or refreshing.
-  void build_graph() {
-    graph_.emplace();
-    Task begin = graph_->join("step");
-    first_tasks_ = {begin};
-    const Task moved = add_hooks(before_, begin, first_tasks_);
-    Task arrived = moved;
-    if (space_.is_periodic()) {
-      arrived = add_for_pieces(
-          "wrap",
-          [this](Particles& store, std::size_t first, std::size_t last) { space_.wrap(store, first, last); },
-          arrived);
-      exchanging_.push_back(arrived);
-    }
-    Task summed = graph_->task("summed", [this] {
-      for (const auto& function : when_summed_) {
-        function();
-      }
-    });
-    if (is_parallel()) {
-      add_decomposition(arrived);
-      arrived = add_exchange(arrived);
-    }
-    add_sums(moved, arrived, summed);
-    last_tasks_.push_back(summed);
-    add_hooks(after_, summed, last_tasks_);
-  }
-
-  /// The next exchange uses the new boundaries: only the end of the step waits for them.
-  void add_decomposition(Task after) {
-    const TaskKind kind = graph_->kind("cut domains");
-    Task choose = graph_->task("choose samples", [this](TaskContext& context) {
-      const PhaseTimer timer{phases(context), Phase::decompose};
-      decomposition_.choose(store_);
-    });
-    Task cut = graph_->task("cut domains", [this, kind](TaskContext& context) {
-      const PhaseTimer timer{phases(context), Phase::decompose};
-      next_domain_ = domain_;
-      context.wait_for(kind, decomposition_.cut(next_domain_));
-    });
-    choose.after(after);
-    cut.after(choose);
-    decomposing_ = {choose, cut};
-  }
-
-  Task add_exchange(Task after) {
-    const TaskKind search_kind = graph_->kind("find leavers");
-    const TaskKind move_kind = graph_->kind("exchange particles");
-    Task search = graph_->task("find leavers", [this, search_kind](TaskContext& context) {
-      const std::size_t count = pieces();
-      exchange_.begin_search(domain_, static_cast<std::uint32_t>(count));
-      for (std::uint32_t piece = 0; piece < count; ++piece) {
-        const auto work = [this, piece](TaskContext& inner) {
-          const PhaseTimer timer{phases(inner), Phase::exchange};
-          exchange_.search_piece(piece);
-        };
-        count == 1 ? work(context) : context.spawn({.kind = search_kind, .body = work, .object = piece});
-      }
-    });
-    Task move = graph_->task("exchange particles", [this, move_kind](TaskContext& context) {
-      context.wait_for(move_kind, exchange_.move(Travel::neighbors));
-    });
-    Task take = graph_->task("take in particles", [this](TaskContext& context) {
-      const PhaseTimer timer{phases(context), Phase::exchange};
-      exchange_.finish();
-    });
-    search.after(after).after(decomposing_.front());  // which reads the positions that this wraps
-    move.after(search);
-    take.after(move);
-    exchanging_.insert(exchanging_.end(), {search, move, take});
-    return take;
-  }
-
-  /// Builds wait for arriving particles. Refreshes, in steps without an exchange, wait for the drift.
-  void add_sums(Task moved, Task arrived, Task end) {
-    Task clear = add_for_pieces(
-        "clear sums",
-        [this](Particles& store, std::size_t first, std::size_t last) {
-          std::ranges::fill(store[Particles::cost].subspan(first, last - first), 0.0F);
-          for (const auto& interaction : interactions_) {
-            interaction->clear_results(store, first, last);
-          }
-        },
-        arrived);
-    clear.after(moved);
-    Task built = arrived;
-    Task refreshed = moved;
-    std::vector<StepFrame> frames;
-    std::optional<Task> last_waiting;
-    for (std::uint32_t number = 0; number < interactions_.size(); ++number) {
-      const StepFrame frame{messages_,
-                            store_,
-                            *graph_,
-                            scheduler_.worker_count(),
-                            space_,
-                            interaction_comms_[number][0],
-                            last_waiting,
-                            nullptr,
-                            domain_.grid()};
-      for (const Task& task : interactions_[number]->add_building_tasks(frame, built)) {
-        building_.push_back(task);
-        built = task;
-      }
-      for (const Task& task : interactions_[number]->add_refreshing_tasks(frame, refreshed)) {
-        refreshing_.push_back(task);
-        refreshed = task;
-      }
-      frames.push_back(frame);
-    }
-    clear.after(built).after(refreshed);
-    summing_.push_back(clear);
-    end.after(clear);
-    for (std::size_t number = 0; number < interactions_.size(); ++number) {
-      const std::vector<Task> tasks = interactions_[number]->add_summing_tasks(frames[number], clear, end);
-      summing_.insert(summing_.end(), tasks.begin(), tasks.end());
-    }
-  }
-
-  Task add_hooks(std::span<const Hook> hooks, Task after, std::vector<Task>& tasks) {
-    for (const Hook& hook : hooks) {
-      after = add_for_pieces(hook.kind, hook.function, after);
-      tasks.push_back(after);
-    }
-    return after;
-  }
-
-  /// Adds a task that spawns tasks for pieces of the particles that this rank has at that time.
-  Task add_for_pieces(const std::string& kind_name, RangeFunction function, Task after) {
-    const TaskKind kind = graph_->kind(kind_name);
-    Task task = graph_->task(kind_name, [this, kind, function = std::move(function)](TaskContext& context) {
-      const std::size_t size = store_.size();
-      const std::size_t count = pieces();
-      for (std::size_t piece = 0; piece < count; ++piece) {
-        const auto work =
-            [this, &function, first = size * piece / count, last = size * (piece + 1) / count](TaskContext& inner) {
-              const PhaseTimer timer{phases(inner), Phase::other};
-              function(store_, first, last);
-            };
-        count == 1 ? work(context) : context.spawn({.kind = kind, .body = work, .object = piece});
-      }
-    });
-    return task.after(after);
-  }
-
-  // ---- stepping ----
 
   void distribute() {
     is_distributed_ = true;
@@ -241,76 +96,163 @@ struct System::State {
     }
   }
 
-  void run(bool is_step) {
-    if (!graph_) {
-      build_graph();
+  [[nodiscard]] detail::DriverPlace place() {
+    return {messages_, scheduler_, store_, space_, decomposition_, domain_, exchange_};
+  }
+
+  /// Decides by the declared parts how particles step. Throws: `Error` with `bad_argument` if parts do not fit.
+  void prepare() {
+    if (has_begun()) {
+      return;
     }
-    if (!is_distributed_) {
-      distribute();
+    if (options_.resumed) {
+      check_resumed(*options_.resumed, plan_.steps);
     }
-    const bool builds = !has_trees_ || ++updates_ >= options_.steps_between_trees;
-    if (!builds) {
-      check_unchanged();
+    if (plan_.steps.lengths == StepLengths::individual || has_stages_) {
+      prepare_cells();
+      return;
     }
-    const bool decomposes =
-        is_parallel() && is_step && builds && options_.steps_between_decompositions > 0 && steps_ >= next_cut_;
-    if (decomposes) {
-      next_cut_ = steps_ + options_.steps_between_decompositions;
+    if (has_integrator_) {
+      equal_.emplace(messages_, plan_.integrator, plan_.steps, plan_.criteria, scheduler_.worker_count());
+      if (options_.resumed) {
+        equal_->resume(*options_.resumed);
+      }
     }
-    std::vector<Task> active;
-    const auto add_all = [&active](std::span<const Task> tasks) {
-      active.insert(active.end(), tasks.begin(), tasks.end());
+    trees_.emplace(place(), options_, detail::TreeDriver::Parts{hooks_, interactions_, equal_ ? &*equal_ : nullptr});
+  }
+
+  void prepare_cells() {
+    const auto refuse = [](const char* what, const char* instead) {
+      throw Error{ErrorCode::bad_argument,
+                  fmt::format("{} not with individual time steps or stages: {}", what, instead)};
     };
-    if (is_step) {
-      add_all(first_tasks_);
+    if (plan_.steps.lengths == StepLengths::fixed) {
+      refuse("fixed steps are", "take equal ones with a step_max");
     }
-    if (decomposes) {
-      add_all(decomposing_);
+    if (space_.has_shear()) {
+      refuse("a shear is", "take equal steps without stages, or a space without shear");
     }
-    if (builds) {
-      add_all(exchanging_);
+    if (!std::ranges::all_of(interactions_, &detail::SystemInteraction::sums_in_cells)) {
+      refuse("neighbour lists and a program's own interactions are", "use long-range ones and stages");
     }
-    add_all(builds ? building_ : refreshing_);
-    add_all(summing_);
-    add_all(is_step ? std::span<const Task>{last_tasks_} : std::span<const Task>{last_tasks_}.first(1));
-    if (builds) {
-      updates_ = 0;
-      has_trees_ = true;
+    const bool has_before = !std::ranges::all_of(hooks_.before, &detail::Hook::is_of_integrator);
+    if (has_before || !hooks_.when_summed.empty()) {
+      refuse("functions of before and when_summed are", "add a stage");
     }
+    for (const detail::Hook& hook : hooks_.after) {
+      if (!hook.is_of_integrator) {
+        plan_.after.push_back(hook.function);
+      }
+    }
+    cells_.emplace(place(), plan_, *step_fields_);
+    if (options_.resumed) {
+      cells_->resume(*options_.resumed);
+    }
+  }
+
+  /// Runs `work` and adds its time to that of all steps.
+  template <class Work>
+  nanoseconds timed(Work work) {
     scheduler_.reset_worker_times();
     const auto start = std::chrono::steady_clock::now();
-    scheduler_.run(*graph_, active);
+    work();
     const nanoseconds took = std::chrono::steady_clock::now() - start;
     times_.wall += took;
     for (const task::WorkerTimes& times : scheduler_.worker_times()) {
       times_.idle += times.total - times.busy;
     }
-    size_noted_ = store_.size();
-    if (decomposes) {
-      domain_ = next_domain_;
-    }
-    if (is_step) {
-      note_step(took);
-      ++steps_;
-      ++times_.steps;
+    return took;
+  }
+
+  void update() {
+    prepare();
+    if (trees_) {
+      (void)run_trees(false);
+    } else {
+      (void)timed([this] { cells_->has_started() ? cells_->synchronise() : cells_->start(); });
     }
   }
 
-  /// Reused trees have the particles of the last step.
-  void check_unchanged() const {
-    if (store_.size() == size_noted_) {
-      return;
+  StepResult step() {
+    prepare();
+    StepResult result{.updated_here = store_.size()};
+    if (cells_) {
+      if (!cells_->has_started()) {
+        update();
+      }
+      const nanoseconds took = timed([&] { result = cells_->step(); });
+      end_step(result, took);
+      return result;
     }
-    const Error error{ErrorCode::bad_argument,
-                      fmt::format("the store has {} particles and had {} when trees were built: call "
-                                  "System::particles_changed on all ranks after adding or removing particles",
-                                  store_.size(),
-                                  size_noted_)};
-    messages_.stop_all(error);  // the others wait for this one
-    throw error;
+    if (equal_ && equal_->are_chosen() && equal_->length() == 0) {
+      update();
+    }
+    result.step = equal_ ? equal_->length() : 0;
+    const nanoseconds took = run_trees(true);
+    result.time = equal_ ? equal_->time() : 0;
+    result.updated_here = store_.size();
+    end_step(result, took);
+    return result;
   }
 
-  void note_step(nanoseconds took) {
+  SavedSteps save() {
+    prepare();
+    SavedSteps saved{.lengths = plan_.steps.lengths, .begin = plan_.steps.begin, .end = plan_.steps.end};
+    saved.count = steps_;
+    if (cells_) {
+      (void)timed([&] { cells_->save(saved); });
+    }
+    if (trees_) {
+      trees_->prepare_resumption();
+    }
+    if (equal_) {
+      equal_->save(saved);
+    }
+    saved.cuts = gather_cuts();
+    return saved;
+  }
+
+  [[nodiscard]] std::vector<double> gather_cuts() {
+    const Box mine = domain_.box();
+    std::vector<Box> boxes(messages_.rank_count());
+    comm::all_gather(comm::Group{messages_}, std::span<const Box>{&mine, 1}, std::span{boxes}).wait();
+    return all_cuts(domain_.grid(), boxes);
+  }
+
+  void end_step(const StepResult& result, nanoseconds took) {
+    note_step(result.updated_here, took);
+    ++steps_;
+    ++times_.steps;
+  }
+
+  nanoseconds run_trees(bool is_step) {
+    if (!is_distributed_) {
+      distribute();
+    }
+    return timed([&] { trees_->run(is_step); });
+  }
+
+  [[nodiscard]] bool has_begun() const { return trees_ || cells_; }
+  /// The time before the first step.
+  [[nodiscard]] double time_before() const {
+    const TimeSteps& steps = plan_.steps;
+    if (steps.lengths == StepLengths::fixed) {
+      return steps.begin + static_cast<double>(steps_) * steps.step;
+    }
+    return options_.resumed ? task::TimeLine{steps.begin, steps.end}.time_at(options_.resumed->now) : steps.begin;
+  }
+  /// Cells have the reach of short-range sums, unless the program gives another.
+  void add_pairs(detail::PairSums sums) {
+    CellsOfSystem& cells = plan_.cells;
+    if (!options_.cells.reach) {
+      cells.reach_factor =
+          cells.reach ? std::max(cells.reach_factor, sums.search.reach_factor) : sums.search.reach_factor;
+      cells.reach = sums.search.reach;
+    }
+    plan_.stages.push_back(detail::make_pair_stage(store_, std::move(sums), scheduler_.worker_count()));
+  }
+
+  void note_step(std::uint64_t updated, nanoseconds took) {
     if (!record_) {
       return;
     }
@@ -320,16 +262,15 @@ struct System::State {
       phases[phase] -= phases_noted_[phase];
     }
     phases_noted_ = times_.phases;
-    record_->note({static_cast<std::uint32_t>(steps_ - options_.steps_before), store_.size(), store_.size(), took},
-                  phases);
+    record_->note({static_cast<std::uint32_t>(steps_ - steps_before()), store_.size(), updated, took}, phases);
   }
 
   void gather_times() {
-    for (PhaseTimes& phases : phases_) {
-      move_times(phases, times_.phases);
+    if (trees_) {
+      trees_->take_phases(times_.phases);
     }
-    for (const auto& interaction : interactions_) {
-      interaction->take_times(times_);
+    for (const detail::SystemInteraction& interaction : interactions_) {
+      interaction.sum->take_times(times_);
     }
   }
 
@@ -338,42 +279,82 @@ struct System::State {
   task::Scheduler& scheduler_;
   const SystemOptions options_;
   Space space_;  ///< At the present time.
-  std::uint64_t steps_ = options_.steps_before;
+  std::uint64_t steps_;
   Domain domain_;
-  Domain next_domain_;  ///< The result of a decomposition, in use from the next step on.
   Decomposition decomposition_;
   ParticleExchange exchange_;
   bool is_distributed_;
-  std::vector<std::unique_ptr<Interaction>> interactions_;
-  std::vector<comm::ClaimedComms> interaction_comms_;  ///< One for each.
-  std::vector<PhaseTimes> phases_;                     ///< By worker.
+  std::vector<detail::SystemInteraction> interactions_;
   StepTimes times_;
   PhaseTimes phases_noted_{};  ///< The part of `times_` that the trace has.
-  std::uint64_t updates_ = 0;  ///< Since the last build.
-  bool has_trees_ = false;
-  std::size_t size_noted_ = 0;  ///< Of the store after the last step.
-  std::uint64_t next_cut_ = 0;  ///< The step of the next decomposition.
-
-  std::optional<task::Graph> graph_;
-  std::vector<Task> first_tasks_;
-  std::vector<Task> decomposing_;  ///< In steps that decompose.
-  std::vector<Task> exchanging_;   ///< In steps that build trees, including the wrap of positions.
-  std::vector<Task> building_;     ///< In steps that build trees.
-  std::vector<Task> refreshing_;   ///< In other steps.
-  std::vector<Task> summing_;
-  std::vector<Task> last_tasks_;
+  std::optional<detail::EqualSteps> equal_;
+  std::optional<detail::TreeDriver> trees_;  ///< One of both, from the first step on.
+  std::optional<detail::CellDriver> cells_;
 };
 
 System::System(comm::Endpoint& messages, task::Scheduler& scheduler, Particles& store, const SystemOptions& options)
     : state_{std::make_shared<State>(messages, scheduler, store, options)} {}
 System::~System() = default;
 
+void System::integrate(Integrator integrator) {
+  State& state = *state_;
+  if (state.has_integrator_) {
+    throw Error{ErrorCode::bad_argument, "a system has one integrator: add functions by System::before and after"};
+  }
+  state.has_integrator_ = true;
+  state.plan_.integrator = std::move(integrator);
+  const auto begin = [&state](Particles& store, std::size_t first, std::size_t last) {
+    state.equal_->begin(store, first, last);
+  };
+  const auto end = [&state](Particles& store, std::size_t first, std::size_t last) {
+    state.equal_->end(store, first, last);
+  };
+  state.hooks_.before.push_back({"kick, drift", begin, true});
+  state.hooks_.after.push_back({"kick", end, true});
+}
+
+void System::take_steps(const TimeSteps& steps, const std::optional<StepFields>& fields) {
+  expect(!state_->has_begun(), "the lengths of steps are set before the first");
+  state_->plan_.steps = steps;
+  if (fields) {
+    expect(&fields->store == &state_->store_, "the fields of steps are of the system's store");
+    state_->step_fields_.emplace(*fields);
+  } else if (steps.lengths != StepLengths::fixed && !state_->step_fields_) {
+    state_->step_fields_.emplace(state_->store_);
+  }
+}
+
+void System::limit_steps_by(StepCriterion criterion) {
+  state_->plan_.criteria.push_back(std::move(criterion));
+}
+
 LongRange& System::add_long_range(LongRangeOptions options) {
-  return static_cast<LongRange&>(add(make_long_range(std::move(options))));
+  auto& interaction = static_cast<LongRange&>(add(make_long_range(std::move(options))));
+  state_->interactions_.back().sums_in_cells = true;
+  state_->plan_.forces.push_back(&interaction);
+  return interaction;
 }
 
 Interaction& System::add_short_range(ShortRangeOptions search, std::vector<AnyField> results, ShortRangeKernel kernel) {
-  return add(make_short_range_sums({std::move(search), std::move(results), std::move(kernel)}, state_->tree_));
+  state_->add_pairs({"short range", search, results, kernel});
+  Interaction& interaction =
+      add(make_short_range_sums({std::move(search), std::move(results), std::move(kernel)}, state_->tree_));
+  state_->interactions_.back().sums_in_cells = true;
+  return interaction;
+}
+
+void System::add_stage(Stage stage) {
+  expect(!state_->has_begun(), "a system's stages are added before its first step");
+  state_->has_stages_ = true;
+  state_->plan_.stages.push_back(std::move(stage));
+}
+
+void System::add_pair_stage(std::string kind,
+                            ShortRangeOptions search,
+                            std::vector<AnyField> results,
+                            ShortRangeKernel kernel) {
+  state_->has_stages_ = true;
+  state_->add_pairs({std::move(kind), std::move(search), std::move(results), std::move(kernel)});
 }
 
 NeighbourLists& System::add_neighbour_lists(NeighbourOptions options) {
@@ -381,24 +362,24 @@ NeighbourLists& System::add_neighbour_lists(NeighbourOptions options) {
 }
 
 Interaction& System::add(std::unique_ptr<Interaction> interaction) {
-  expect(!state_->graph_, "a system's interactions are added before its first step");
-  state_->interaction_comms_.push_back(state_->messages_.claim_comms(1));
+  expect(!state_->has_begun(), "a system's interactions are added before its first step");
   if (interaction->tree() != nullptr) {
     state_->tree_ = interaction->tree();
   }
-  return *state_->interactions_.emplace_back(std::move(interaction));
+  state_->interactions_.push_back({std::move(interaction), state_->messages_.claim_comms(1)});
+  return *state_->interactions_.back().sum;
 }
 
 void System::before(std::string kind, RangeFunction function) {
-  state_->before_.push_back({std::move(kind), std::move(function)});
+  state_->hooks_.before.push_back({std::move(kind), std::move(function)});
 }
 
 void System::after(std::string kind, RangeFunction function) {
-  state_->after_.push_back({std::move(kind), std::move(function)});
+  state_->hooks_.after.push_back({std::move(kind), std::move(function)});
 }
 
 void System::when_summed(std::function<void()> function) {
-  state_->when_summed_.push_back(std::move(function));
+  state_->hooks_.when_summed.push_back(std::move(function));
 }
 
 void System::record_to(trace::Recorder& recorder) {
@@ -406,9 +387,9 @@ void System::record_to(trace::Recorder& recorder) {
 }
 
 template <class Work>
-void System::guarded(Work work) {
+auto System::guarded(Work work) {
   try {
-    work(*state_);
+    return work(*state_);
   } catch (...) {
     state_->messages_.keep(state_);
     throw;
@@ -416,11 +397,36 @@ void System::guarded(Work work) {
 }
 
 void System::update() {
-  guarded([](State& state) { state.run(false); });
+  guarded([](State& state) { state.update(); });
 }
 
-void System::step() {
-  guarded([](State& state) { state.run(true); });
+StepResult System::step() {
+  return guarded([](State& state) { return state.step(); });
+}
+
+void System::run_until(double time) {
+  while (this->time() < time && !is_over()) {
+    (void)step();
+  }
+}
+
+void System::synchronise() {
+  if (state_->cells_) {
+    update();
+  }
+}
+
+SavedSteps System::save_steps() {
+  return guarded([](State& state) { return state.save(); });
+}
+
+double System::time() const {
+  const State& state = *state_;
+  return state.cells_ ? state.cells_->time() : state.equal_ ? state.equal_->time() : state.time_before();
+}
+
+bool System::is_over() const {
+  return state_->cells_ ? state_->cells_->is_over() : state_->equal_ && state_->equal_->is_over();
 }
 
 void System::set_time(double time) {
@@ -434,8 +440,21 @@ const Space& System::space() const noexcept {
   return state_->space_;
 }
 
+const StepFields& System::step_fields() const {
+  expect(state_->step_fields_.has_value(), "fixed steps have no fields");
+  return *state_->step_fields_;
+}
+
+void System::list_neighbours_anew() noexcept {
+  if (state_->cells_) {
+    state_->cells_->list_neighbours_anew();
+  }
+}
+
 void System::particles_changed() noexcept {
-  state_->has_trees_ = false;
+  if (state_->trees_) {
+    state_->trees_->forget_trees();
+  }
 }
 
 void System::distribute() {
@@ -447,10 +466,7 @@ const Domain& System::domain() const noexcept {
 }
 
 std::vector<double> System::gather_cuts() {
-  const Box mine = state_->domain_.box();
-  std::vector<Box> boxes(state_->messages_.rank_count());
-  comm::all_gather(comm::Group{state_->messages_}, std::span<const Box>{&mine, 1}, std::span{boxes}).wait();
-  return all_cuts(state_->domain_.grid(), boxes);
+  return state_->gather_cuts();
 }
 
 StepTimes System::take_times() {

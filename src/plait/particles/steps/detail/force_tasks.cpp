@@ -21,8 +21,15 @@ ForceTasks::ForceTasks(const Place& place, const CellForces& forces)
 }
 
 void ForceTasks::add_interaction(Interaction& interaction, comm::CommId comm) {
-  const StepFrame frame{
-      place_.endpoint, place_.table.own(), place_.graph, place_.workers, forces_.space, comm, last_waiting_, &cells_};
+  const StepFrame frame{place_.endpoint,
+                        place_.table.own(),
+                        place_.graph,
+                        place_.workers,
+                        forces_.space,
+                        comm,
+                        last_waiting_,
+                        &cells_,
+                        forces_.grid.value_or(cubic_grid(place_.endpoint.rank_count()))};
   Task clear = place_.graph.task("clear sums", [this, &interaction] { this->clear(interaction); });
   Task built = begin_;
   for (const Task& task : interaction.add_building_tasks(frame, begin_)) {

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "plait/particles/interaction.hpp"
+#include "plait/particles/steps/integrator.hpp"
+#include "plait/particles/steps/stage.hpp"
+#include "plait/particles/steps/time_steps.hpp"
+#include "plait/particles/store/particles.hpp"
+
+namespace plait::particles::detail {
+
+/// The declared parts of a system whose particles are in cells.
+struct StepPlan {
+  TimeSteps steps;
+  CellsOfSystem cells;
+  Integrator integrator;
+  std::vector<StepCriterion> criteria;
+  std::vector<Stage> stages;
+  std::vector<Interaction*> forces;  ///< Borrowed.
+  /// Called for active particles [first, last) when their forces are summed.
+  std::vector<std::function<void(Particles& store, std::size_t first, std::size_t last)>> after;
+};
+
+}  // namespace plait::particles::detail
