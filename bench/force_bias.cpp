@@ -147,7 +147,7 @@ const std::vector<Method> methods{{"monopole", Order::monopole, monopole_theta, 
 /// Adds the forces of all on all to cleared fields, by `kernel` if it is given. Returns interactions for each body.
 double compute(
     Bodies& bodies, Tree& tree, const Shape& shape, const Method& method, const LongRangeKernel& kernel = {}) {
-  tree.build(bodies.store, {.charge = bodies.mass, .theta = method.theta, .order = method.order});
+  build_tree(tree, bodies.store, {.charge = bodies.mass, .theta = method.theta, .order = method.order});
   std::ranges::fill(bodies.store[bodies.acceleration], Vector{});
   std::ranges::fill(bodies.store[bodies.potential], 0.0);
   const TreeView view = tree.view();
@@ -301,7 +301,7 @@ void measure_errors(bench::Report& report, const Shape& shape, std::size_t count
   Bodies bodies;
   shape.add(bodies, count);
   Tree tree;
-  tree.build(bodies.store, {.charge = bodies.mass});  // sorts: the sample is the same from here on
+  build_tree(tree, bodies.store, {.charge = bodies.mass});  // sorts: the sample is the same from here on
   const std::vector<Pull> whole = direct_sums(bodies, shape, samples);
   for (const Method& method : methods) {
     if (method.theta == 0 || method.precision == Precision::full) {
