@@ -471,14 +471,15 @@ class Run {
 
 int main(int argc, char** argv) {
   std::vector<std::uint32_t> counts;
-  bench::Report report{
-      "particles_scale",
-      "no phase of a particle code's step grows linearly with the number of ranks; the domain "
-      "decomposition grows like its cube root",
-      bench::Place{.ranks = {1}},
-      argc,
-      argv,
-      [&counts](CLI::App& app) { app.add_option("--ranks", counts, "[64 216 512 1024; with --full also 8 and 27]"); }};
+  bench::Report report{"particles_scale",
+                       "no phase of a particle code's step grows linearly with the number of ranks; the domain "
+                       "decomposition grows like its cube root",
+                       bench::Place{.ranks = {1}},
+                       argc,
+                       argv,
+                       [&counts](CLI::App& app) {
+                         app.add_option("-n,--ranks", counts, "[64 216 512 1024; with --full also 8 and 27]");
+                       }};
   if (counts.empty()) {
     counts = {64, 216, 512, 1024};
     if (report.is_full()) {

@@ -168,10 +168,9 @@ def run(
 
       plait run -n 64 --restart 5 plait-pic --steps 9000 --checkpoint-every 100 --restart
 
-    With --restart, a run of which a rank is killed, or that fails otherwise, is started again with the
-    same command: the program must continue by itself, as plait-pic does with an option of this name.
-    Wrong options (status 2) and a program that cannot be started (126, 127) end at once, as does Ctrl-C.
-    RUN has the trace of the last attempt, RUN/attempt-1 that of the first.
+    With --restart, a run that fails is started again with the same command: the program must continue
+    by itself, as plait-pic does with an option of this name. Wrong options, a program that cannot be
+    started, and Ctrl-C end at once. RUN has the last trace, RUN/attempt-1 that of the first attempt.
     """
     require_profile(profile, window)
     status = _load("run").run_program(

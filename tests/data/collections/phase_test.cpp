@@ -368,7 +368,9 @@ TEST(Phase, leaves_no_element_that_is_executed_when_its_beginning_fails) {
                        [&](Cell& cell, ElementContext& /*context*/) {
                          gate.has_begun = true;
                          gate.has_begun.notify_all();
-                         std::this_thread::sleep_for(std::chrono::milliseconds{50});
+                         for (int i = 0; i < 20'000; ++i) {
+                           std::this_thread::yield();  // the beginning fails meanwhile
+                         }
                          ++cell.steps;
                          ++ended;
                        },

@@ -14,6 +14,7 @@
 #include "plait/base/error.hpp"
 #include "plait/particles/domains/summary_exchange.hpp"
 #include "plait/particles/trees/boundary.hpp"
+#include "plait/particles/trees/detail/options_of_parts.hpp"
 #include "plait/particles/trees/detail/tree_tasks.hpp"
 #include "plait/particles/trees/force_error.hpp"
 #include "plait/particles/trees/let.hpp"
@@ -33,42 +34,6 @@ using task::TaskKind;
 
 constexpr Tag boundary_tag{1};
 constexpr Tag let_tag{2};
-
-/// Velocities, then the reach of particles, are the last fields that travel.
-std::vector<AnyField> travels_of(const LongRangeOptions& options) {
-  std::vector<AnyField> travels = options.travels;
-  if (options.velocity) {
-    travels.emplace_back(*options.velocity);
-  }
-  if (options.near_reach) {
-    travels.emplace_back(*options.near_reach);
-  }
-  return travels;
-}
-
-TreeOptions tree_options_of(const LongRangeOptions& options) {
-  return {.charge = options.charge,
-          .sources = options.sources,
-          .theta = options.theta,
-          .order = options.order,
-          .signs = options.signs,
-          .moments = options.moments,
-          .near_radius = options.near_radius,
-          .near_reach = options.near_reach,
-          .near_search = options.near_search,
-          .cutoff = options.cutoff,
-          .travels = travels_of(options),
-          .velocity = options.velocity};
-}
-
-WalkOptions walk_options_of(const LongRangeOptions& options) {
-  return {.precision = options.precision,
-          .softening = options.softening,
-          .coupling = options.coupling,
-          .near = options.near,
-          .kernel = options.kernel,
-          .kernels = options.kernels};
-}
 
 struct WorkerState {
   WalkSpace space;
@@ -95,7 +60,9 @@ struct Peer {
 class TreeForces final : public LongRange {
  public:
   explicit TreeForces(LongRangeOptions options)
-      : options_{std::move(options)}, tree_options_{tree_options_of(options_)}, walk_{walk_options_of(options_)} {
+      : options_{std::move(options)},
+        tree_options_{detail::tree_options_of(options_)},
+        walk_{detail::walk_options_of(options_)} {
     if (options_.near_reach && options_.near_radius > 0) {
       throw Error{ErrorCode::bad_argument,
                   "pairs are near by near_radius or by the reach of each particle: unset one of them"};

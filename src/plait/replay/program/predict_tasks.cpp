@@ -216,25 +216,29 @@ std::string in_words(const TaskUncertainty& off) {
                     : fmt::format("computing that differs between {} steps by {}", off.steps, text_of(off.computing)));
 }
 
-void write_results(const TaskQuestions& asked,
-                   const std::vector<TaskLine>& lines,
-                   const std::vector<TaskGain>& gains,
-                   std::optional<nanoseconds> against,
-                   const std::string& sentence,
-                   const TaskUncertainty& off) {
+/// What was predicted.
+struct TaskAnswers {
+  std::vector<TaskLine> lines;
+  TaskUncertainty off;  ///< Of the last line.
+  std::optional<nanoseconds> against;
+  std::vector<TaskGain> gains;
+  std::string sentence;
+};
+
+void write_results(const TaskQuestions& asked, const TaskAnswers& answers) {
   nlohmann::json result{{"platform", asked.platform}, {"of", "tasks"}, {"lines", nlohmann::json::array()}};
-  result["uncertainty_ns"] = off.whole().count();
-  for (const TaskLine& line : lines) {
+  result["uncertainty_ns"] = answers.off.whole().count();
+  for (const TaskLine& line : answers.lines) {
     result["lines"].push_back({{"name", line.name}, {"total_ns", line.total.count()}, {"in_tasks", line.use}});
   }
-  for (const TaskGain& gain : gains) {
+  for (const TaskGain& gain : answers.gains) {
     result["gains"].push_back({{"what", gain.what}, {"gain", gain.gain}});
   }
-  if (against) {
-    result["against"] = {{"total_ns", against->count()}};
+  if (answers.against) {
+    result["against"] = {{"total_ns", answers.against->count()}};
   }
-  if (!sentence.empty()) {
-    result["advice"] = sentence;
+  if (!answers.sentence.empty()) {
+    result["advice"] = answers.sentence;
   }
   if (!(std::ofstream{asked.json} << result.dump(2) << "\n")) {
     throw Error{ErrorCode::io, asked.json + " cannot be written; check that its folder exists"};
@@ -286,10 +290,10 @@ void predict_task_run(const trace::RunTrace& trace, const TaskQuestions& asked) 
   base.options.model = asked.model == "flows" ? Model::flows : Model::points;
   base.options.tolerance = asked.tolerance;
   std::vector<std::string> notices = run.notices;
-  std::vector<TaskLine> lines{line_as_recorded(run)};
+  TaskAnswers answers{.lines = {line_as_recorded(run)}, .off = {}, .against = {}, .gains = {}, .sentence = {}};
   const auto predict_line = [&](const Question& question) {
     TaskPrediction prediction = predict_tasks(run, question.platform, question.options).value();
-    lines.push_back({question.name, prediction.total, prediction.use()});
+    answers.lines.push_back({question.name, prediction.total, prediction.use()});
     notices.insert(notices.end(), prediction.notices.begin(), prediction.notices.end());
     return prediction;
   };
@@ -307,33 +311,31 @@ void predict_task_run(const trace::RunTrace& trace, const TaskQuestions& asked) 
   for (const Question& question : questions) {
     predict_line(question);
   }
-  print_task_table(lines);
+  print_task_table(answers.lines);
   const Question& last = questions.empty() ? base : questions.back();
-  const TaskUncertainty off = uncertainty_of_tasks(run, last.platform, last.options, lines.back().total, first.total);
-  fmt::print("{}\n", in_words(off));
+  answers.off = uncertainty_of_tasks(run, last.platform, last.options, answers.lines.back().total, first.total);
+  fmt::print("{}\n", in_words(answers.off));
   for (const std::string& sentence :
        asked.has_advice ? sentences_of_times(run, questions) : std::vector<std::string>{}) {
     fmt::print("{}\n", sentence);
   }
-  std::optional<nanoseconds> against;
   if (!asked.against.empty()) {
-    against = tasks_of_folder(asked.against).value().length;
+    answers.against = tasks_of_folder(asked.against).value().length;
     fmt::print("against {}: {}, the prediction is off by {}\n",
                asked.against,
-               text_of(*against),
-               change(lines.back().total, *against));
+               text_of(*answers.against),
+               change(answers.lines.back().total, *answers.against));
   }
-  std::vector<TaskGain> gains;
-  std::string sentence;
   if (asked.has_advice || asked.has_all_gains) {
-    gains = gains_of(run, last.platform, last.options, asked.has_all_gains ? run.kinds.size() : kinds_tried).value();
-    sentence = sentence_of(gains);
+    answers.gains =
+        gains_of(run, last.platform, last.options, asked.has_all_gains ? run.kinds.size() : kinds_tried).value();
+    answers.sentence = sentence_of(answers.gains);
     if (asked.has_all_gains) {
-      for (const TaskGain& gain : gains) {
+      for (const TaskGain& gain : answers.gains) {
         fmt::print("  {:>6.1f} %  {} twice as fast\n", 100 * gain.gain, gain.what);
       }
     }
-    fmt::print("{}\n", sentence);
+    fmt::print("{}\n", answers.sentence);
   }
   std::ranges::sort(notices);
   notices.erase(std::ranges::unique(notices).begin(), notices.end());
@@ -341,7 +343,7 @@ void predict_task_run(const trace::RunTrace& trace, const TaskQuestions& asked) 
     fmt::print(stderr, "plait predict: {}\n", notice);
   }
   if (!asked.json.empty()) {
-    write_results(asked, lines, gains, against, sentence, off);
+    write_results(asked, answers);
   }
 }
 
