@@ -241,6 +241,8 @@ def main() -> None:
     parser.add_argument("--resolutions", type=int, nargs="+", metavar="N", help="in the place of each problem's")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the runs; what is in it is drawn, not run again")
     options = parser.parse_args()
+    if len(set(options.resolutions or ())) > len(SHADES):
+        parser.error(f"--resolutions: at most {len(SHADES)} can be drawn")
     known = {problem.name: problem for problem in PROBLEMS}
     unknown = [name for name in options.names if name not in known]
     if unknown:

@@ -25,9 +25,8 @@ using Contrast = std::function<std::complex<double>(const std::array<int, 3>& wa
 /// The displacements of a lattice's points on this rank, by Lagrangian perturbation theory.
 ///
 /// A point q is at q + D first + D^2 (3/7) second, D the factor of linear growth, 3/7 that of a universe of matter
-/// alone
-/// (`second_growth` has it for others). Sources: Zel'dovich, Astron. Astrophys. 5, 1970; Scoccimarro, Mon. Not. R.
-/// Astron. Soc. 299, 1998, appendix D. Waves along an axis that have two points each are left out, as they have no
+/// alone (`second_growth` has it for others). Sources: Zel'dovich, Astron. Astrophys. 5, 1970; Scoccimarro, Mon. Not.
+/// R. Astron. Soc. 299, 1998, appendix D. Waves along an axis that have two points each are left out, as they have no
 /// opposite. Memory: 3 real arrays of the lattice for each order, while they are computed 2 more.
 class Displacements {
  public:

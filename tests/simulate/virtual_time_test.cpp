@@ -134,6 +134,42 @@ TEST(VirtualTime, a_rank_that_sleeps_lets_others_go_on) {
   EXPECT_FALSE(time.running());
 }
 
+/// A clock that the test moves.
+class HandClock final : public Clock {
+ public:
+  [[nodiscard]] nanoseconds now() const noexcept override { return now_; }
+  void advance(nanoseconds length) noexcept { now_ += length; }
+
+ private:
+  nanoseconds now_{};
+};
+
+TEST(VirtualTime, a_measured_task_that_waits_is_not_charged_for_what_others_compute) {
+  TaskCosts costs{{}};
+  HandClock machine;
+  VirtualTime time{2, costs, machine};
+  net::SimOptions options;
+  options.executors = time.executors();
+  net::SimNetwork network{2, options};
+  std::array<nanoseconds, 2> ends{};
+  time.run(network, [&](Rank self) {
+    Executor& executor = *network.driver(self).executor();
+    if (self == Rank{0}) {
+      executor.execute("waits", [&](BodyUse) {
+        machine.advance(milliseconds{3});
+        executor.sleep(milliseconds{10});
+        machine.advance(milliseconds{4});
+      });
+    } else {
+      executor.sleep(milliseconds{1});
+      executor.execute("computes", [&](BodyUse) { machine.advance(seconds{1}); });
+    }
+    ends[self.value()] = network.clock().now();
+  });
+  EXPECT_EQ(ends[0], milliseconds{17});
+  EXPECT_EQ(ends[1], milliseconds{1001});
+}
+
 TEST(VirtualTime, a_run_that_waits_for_ever_ends_with_an_error) {
   TaskCosts costs{{}};
   try {

@@ -330,8 +330,8 @@ void Run::operator()() {
     state_.begin = totals();
   }
   open_log();
-  write();
   log_totals();
+  write();
   app::ProgressBar bar{1000, is_first_, "thousandths"};
   const double begin = begin_of_steps();
   const auto lines = [&] { return std::floor(totals_lines * (state_.time - begin) / (until_ - begin)); };

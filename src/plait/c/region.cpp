@@ -75,7 +75,7 @@ void end_region() noexcept {
 }  // namespace
 
 void record_regions(Runtime& runtime) noexcept {
-  if (runtime.trace().is_on()) {
+  if (runtime.trace().is_on() && runtime.messages().executor() == nullptr) {  // simulated ranks share a thread
     own_worker = WorkerId{0};
     recorder.store(&runtime.trace(), std::memory_order_release);  // with acquire in begin() and end()
   }

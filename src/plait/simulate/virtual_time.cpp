@@ -27,6 +27,7 @@ struct Thread {
   Rank rank;
   std::unique_ptr<Fiber> fiber;
   std::optional<nanoseconds> measured_since;  ///< Of the machine's clock, in a task whose cost is measured.
+  nanoseconds elsewhere{};                    ///< Of the machine's clock, while it was suspended in such a task.
   std::uint32_t clock_reads = 0;              ///< Since it went on.
   std::uint64_t seen = 0;                     ///< Notifications of its rank before it went on from a wait.
 };
@@ -41,6 +42,17 @@ struct Alarm {
 bool rings_later(const Alarm& a, const Alarm& b) noexcept {
   return std::pair{a.time, a.number} > std::pair{b.time, b.number};
 }
+
+/// The machine's clock without the time in which other threads ran.
+class OwnClock final : public Clock {
+ public:
+  OwnClock(const Clock& machine, const Thread& thread) noexcept : machine_{machine}, thread_{thread} {}
+  [[nodiscard]] nanoseconds now() const noexcept override { return machine_.now() - thread_.elsewhere; }
+
+ private:
+  const Clock& machine_;
+  const Thread& thread_;
+};
 
 }  // namespace
 
@@ -65,7 +77,17 @@ class VirtualTime::Loop {
     suspend();
   }
   /// Lets others go on until the running thread is made ready.
-  void suspend() { running_->fiber->suspend(); }
+  void suspend() {
+    Thread& self = *running_;
+    const bool is_measured = self.measured_since.has_value();
+    const nanoseconds left = is_measured ? machine.now() : nanoseconds{};
+    self.fiber->suspend();
+    if (is_measured) {
+      const nanoseconds away = machine.now() - left;
+      self.elsewhere += away;
+      *self.measured_since += away;
+    }
+  }
   void note_task() noexcept {
     ++task_count_;
     idle_rounds_ = 0;
@@ -130,7 +152,7 @@ class VirtualTime::RankExecutor final : public Executor {
     }
     nanoseconds cost{};
     try {
-      cost = loop_.costs.execute(kind, body, loop_.machine);
+      cost = loop_.costs.execute(kind, body, OwnClock{loop_.machine, thread});
     } catch (...) {
       thread.measured_since.reset();
       throw;

@@ -218,5 +218,33 @@ TEST(Stages, refuse_parts_that_need_steps_of_all_particles) {
             "");
 }
 
+TEST(Stages, refuse_sums_that_would_clear_each_other_or_miss_neighbours) {
+  const auto declare = [](System& system, Dust& dust, Field<float> second_reach, Field<float> second_result) {
+    system.integrate(leapfrog({.velocity = dust.velocity, .acceleration = dust.acceleration}));
+    system.take_steps({.lengths = StepLengths::individual});
+    system.add_short_range({.reach = dust.reach}, {dust.near}, [](const Block&) {});
+    system.add_short_range({.reach = second_reach}, {second_result}, [](const Block&) {});
+  };
+  EXPECT_EQ(error_with([&](System& system, Dust& dust) { declare(system, dust, dust.reach, dust.beyond); }), "");
+  EXPECT_NE(error_with([&](System& system, Dust& dust) {
+              declare(system, dust, dust.reach, dust.near);
+            }).find("several interactions with one result"),
+            std::string::npos);
+  EXPECT_NE(error_with([&](System& system, Dust& dust) {
+              declare(system, dust, dust.beyond, dust.beyond);
+            }).find("different fields of reach"),
+            std::string::npos);
+}
+
+TEST(Stages, report_particles_that_were_added_between_steps) {
+  EXPECT_NE(error_with([](System& system, Dust& dust) {
+              system.integrate(leapfrog({.velocity = dust.velocity, .acceleration = dust.acceleration}));
+              system.take_steps({.lengths = StepLengths::individual});
+              system.update();
+              dust.store.add(1);
+            }).find("particles were added or removed"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace plait::particles::stage_test

@@ -141,8 +141,8 @@ INSTANTIATE_TEST_SUITE_P(TimeSteps,
                          testing::Values(std::tuple{1U, 1U}, std::tuple{1U, 2U}, std::tuple{3U, 1U}),
                          name_of_ranks);
 
-TEST(TimeSteps, act_on_oscillators_of_different_frequencies_without_interactions) {
-  run_on_ranks({.ranks = 2}, {.worker_count = 1}, [](LocalRank& rank) {
+void expect_oscillations(StepLengths lengths) {
+  run_on_ranks({.ranks = 2}, {.worker_count = 1}, [lengths](LocalRank& rank) {
     Particles store;
     const auto velocity = store.add_field<Vector>("velocity");
     const auto acceleration = store.add_field<Vector>("acceleration");
@@ -162,10 +162,11 @@ TEST(TimeSteps, act_on_oscillators_of_different_frequencies_without_interactions
     });
     system.limit_steps_by([&](const Particles& all, std::span<const Particles::Index> places, std::span<double> most) {
       for (std::size_t k = 0; k < places.size(); ++k) {
-        most[k] = std::min(most[k], 0.02 / all[frequency][places[k]]);
+        const Vector& place = all.positions()[places[k]];
+        most[k] = std::min(most[k], 0.02 * std::sqrt(length(place) / length(all[acceleration][places[k]])));
       }
     });
-    system.take_steps({.lengths = StepLengths::individual, .end = 2});
+    system.take_steps({.lengths = lengths, .end = 2});
     system.run_until(2);
     EXPECT_TRUE(system.is_over());
     EXPECT_EQ(system.time(), 2);
@@ -176,6 +177,11 @@ TEST(TimeSteps, act_on_oscillators_of_different_frequencies_without_interactions
       EXPECT_NEAR(store[velocity][i].x / (start * w), -std::sin(2 * w), 1e-3) << "synchronous at the end";
     }
   });
+}
+
+TEST(TimeSteps, act_on_oscillators_of_different_frequencies_without_interactions) {
+  expect_oscillations(StepLengths::equal);
+  expect_oscillations(StepLengths::individual);
 }
 
 /// The particles of one rank with all fields.
@@ -274,7 +280,7 @@ TEST(TimeSteps, refuse_to_go_on_with_others_than_before) {
   });
 }
 
-/// What a system without interactions reports when a particle needs a step of `needed`.
+/// What a system without interactions reports when one particle needs a step of `needed`.
 std::string error_of(const TimeSteps& steps, double needed) {
   return plait::test::errors_on_ranks({.ranks = 1}, {}, [&](LocalRank& rank) {
     const plait::data::test::LeaksAllowed leaks;
@@ -284,12 +290,28 @@ std::string error_of(const TimeSteps& steps, double needed) {
     store.add(8);
     System system{rank.messages(), rank.scheduler(), store};
     system.integrate(leapfrog({.velocity = velocity, .acceleration = acceleration}));
-    system.limit_steps_by([&](const Particles&, std::span<const Particles::Index>, std::span<double> most) {
-      std::ranges::fill(most, needed);
+    system.limit_steps_by([&](const Particles&, std::span<const Particles::Index> places, std::span<double> most) {
+      if (const auto first = std::ranges::find(places, 0U); first != places.end()) {
+        most[static_cast<std::size_t>(first - places.begin())] = needed;
+      }
     });
     system.take_steps(steps);
     system.step();
   })[0];
+}
+
+TEST(TimeSteps, that_do_not_advance_are_refused) {
+  run_on_ranks({.ranks = 1}, {}, [](LocalRank& rank) {
+    const data::test::LeaksAllowed leaks;
+    Sample sample;
+    test::add_sphere(sample, 10);
+    System still{rank.messages(), rank.scheduler(), sample.store};
+    still.take_steps({.step = 0});
+    EXPECT_THROW(still.run_until(1), Error);
+    System without{rank.messages(), rank.scheduler(), sample.store};
+    without.take_steps({.lengths = StepLengths::equal, .end = 1});
+    EXPECT_THROW(without.run_until(1), Error);
+  });
 }
 
 TEST(TimeSteps, that_are_too_short_end_the_run) {

@@ -2,11 +2,14 @@
 #include "plait/particles/trees/tree_over_cells.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "plait/particles/neighbours/cells.hpp"
+#include "plait/particles/trees/cell_moments.hpp"
 
 #include "particles/samples.hpp"
 #include "particles/trees/sound_tree.hpp"
@@ -53,6 +56,49 @@ TEST(TreeOverCells, is_sound_for_any_number_of_bodies) {
     for (std::size_t i = 0; i < n; ++i) {
       ASSERT_EQ(tree.sources()[i].position, sample.store.positions()[i]) << "bodies keep their order";
     }
+  }
+}
+
+/// The sum of offsets from the centre: zero for equal masses.
+CellMoments offsets() {
+  return make_moments<Vector>(
+      [](Vector& sum, const Particles&, Particles::Index, const Vector& offset) { sum += offset; },
+      [](Vector& sum, const Vector& child, const Vector& /*offset*/) { sum += child; });
+}
+
+TEST(TreeOverCells, sums_moments_of_a_program_where_bodies_have_drifted_to) {
+  Sample sample;
+  test::add_sphere(sample, 4);  // one leaf
+  for (std::size_t i = 0; i < sample.store.size(); ++i) {
+    sample.store[sample.velocity][i] = {1, 2, 3};
+    sample.store[sample.mass][i] = 1;
+  }
+  const CellSizes sizes = divide(sample);
+  Tree tree;
+  TreeOverCells cells{tree};
+  cells.assign(sample.store, {.charge = sample.mass, .moments = offsets()}, sizes);
+  refresh(cells, tree, {sample.velocity, 0.5});
+  Vector sum;
+  std::memcpy(static_cast<void*>(&sum), tree.view().moments.data(), sizeof sum);
+  EXPECT_LT(length(sum), 1e-12);
+}
+
+TEST(TreeOverCells, moves_centres_of_nearly_neutral_cells_no_faster_than_their_bodies) {
+  Sample sample;
+  const auto velocity = sample.velocity;
+  test::add_sphere(sample, 1'000);
+  for (std::size_t i = 0; i < sample.store.size(); ++i) {
+    sample.store[velocity][i] = {i % 2 == 0 ? 1.0 : -1.0, 0, 0};
+    sample.store[sample.mass][i] = i % 2 == 0 ? 1 : -0.999;
+  }
+  const CellSizes sizes = divide(sample);
+  Tree tree;
+  TreeOverCells cells{tree};
+  cells.assign(sample.store, {.charge = sample.mass, .signs = ChargeSigns::both, .velocity = velocity}, sizes);
+  refresh(cells, tree, {});
+  tree.find_motions();
+  for (const NodeMotion& motion : tree.motions()) {
+    ASSERT_LE(std::abs(motion.x), 1.001F);
   }
 }
 

@@ -61,8 +61,8 @@ class SummaryExchange {
  public:
   struct Options {
     /// So many summaries are gathered by all: those of all ranks if there are no more, else those of the blocks of the
-    /// last level. Below some thousand, a gather is faster than levels of messages.
-    std::uint32_t top_blocks_max = 512;
+    /// last level. A gather is faster than levels of messages as long as it is no ring of all ranks (512 KiB in all).
+    std::uint32_t top_blocks_max = 2048;
     bool keeps_far = true;  ///< Otherwise `far_rows` is empty.
   };
   enum class Choice : std::uint8_t {

@@ -24,6 +24,8 @@ namespace plait::particles {
 
 namespace {
 
+constexpr const char* parts_come_first = "the parts of a system are added before its first step";
+
 DomainGrid grid_of(const SystemOptions& options, std::uint32_t ranks) {
   return options.grid.ranks() == 0 ? cubic_grid(ranks) : options.grid;
 }
@@ -51,7 +53,10 @@ struct System::State {
   detail::Hooks hooks_;
   detail::StepPlan plan_;
   std::optional<StepFields> step_fields_;
+  bool has_new_step_fields_ = false;  ///< They have no values of an earlier run.
   bool has_stages_ = false;
+  bool reaches_differ_ = false;    ///< Of short-range sums, in their fields.
+  std::vector<AnyField> results_;  ///< Of long-range and short-range sums.
   bool has_integrator_ = false;
   std::optional<StepRecord> record_;
   const Tree* tree_ = nullptr;  ///< Of the last interaction that has one.
@@ -108,6 +113,10 @@ struct System::State {
     if (options_.resumed) {
       check_resumed(*options_.resumed, plan_.steps);
     }
+    if (!has_integrator_ && plan_.steps.lengths == StepLengths::equal) {
+      throw Error{ErrorCode::bad_argument,
+                  "equal steps need an integrator: call System::integrate before the first step"};
+    }
     if (plan_.steps.lengths == StepLengths::individual || has_stages_) {
       prepare_cells();
       return;
@@ -121,11 +130,26 @@ struct System::State {
     trees_.emplace(place(), options_, detail::TreeDriver::Parts{hooks_, interactions_, equal_ ? &*equal_ : nullptr});
   }
 
+  [[noreturn]] static void refuse_in_cells(const char* what, const char* instead) {
+    throw Error{ErrorCode::bad_argument, fmt::format("{} not with individual time steps or stages: {}", what, instead)};
+  }
+
+  /// In cells, each sum clears its own results, and all sums find neighbours by one reach.
+  void check_sums_in_cells() const {
+    for (auto field = results_.begin(); field != results_.end(); ++field) {
+      if (std::any_of(results_.begin(), field, [&](const AnyField& other) { return other.column == field->column; })) {
+        refuse_in_cells("several interactions with one result are",
+                        "give each a field of its own, and add them in a function of after");
+      }
+    }
+    if (reaches_differ_) {
+      refuse_in_cells("short-range sums with different fields of reach are",
+                      "set SystemOptions::cells.reach to a field with the largest of each particle");
+    }
+  }
+
   void prepare_cells() {
-    const auto refuse = [](const char* what, const char* instead) {
-      throw Error{ErrorCode::bad_argument,
-                  fmt::format("{} not with individual time steps or stages: {}", what, instead)};
-    };
+    const auto refuse = [](const char* what, const char* instead) { refuse_in_cells(what, instead); };
     if (plan_.steps.lengths == StepLengths::fixed) {
       refuse("fixed steps are", "take equal ones with a step_max");
     }
@@ -138,6 +162,12 @@ struct System::State {
     const bool has_before = !std::ranges::all_of(hooks_.before, &detail::Hook::is_of_integrator);
     if (has_before || !hooks_.when_summed.empty()) {
       refuse("functions of before and when_summed are", "add a stage");
+    }
+    check_sums_in_cells();
+    if (options_.resumed && has_new_step_fields_) {
+      throw Error{ErrorCode::bad_argument,
+                  "a run goes on without the fields of its steps: restore StepFields, and give them to "
+                  "System::take_steps"};
     }
     for (const detail::Hook& hook : hooks_.after) {
       if (!hook.is_of_integrator) {
@@ -189,14 +219,20 @@ struct System::State {
     }
     result.step = equal_ ? equal_->length() : 0;
     const nanoseconds took = run_trees(true);
-    result.time = equal_ ? equal_->time() : 0;
     result.updated_here = store_.size();
     end_step(result, took);
+    result.time = equal_ ? equal_->time() : time_before();
     return result;
   }
 
   SavedSteps save() {
     prepare();
+    if (cells_ && !cells_->has_started()) {
+      update();
+    }
+    if (trees_ && !is_distributed_) {
+      distribute();
+    }
     SavedSteps saved{.lengths = plan_.steps.lengths, .begin = plan_.steps.begin, .end = plan_.steps.end};
     saved.count = steps_;
     if (cells_) {
@@ -243,8 +279,10 @@ struct System::State {
   }
   /// Cells have the reach of short-range sums, unless the program gives another.
   void add_pairs(detail::PairSums sums) {
+    results_.insert(results_.end(), sums.results.begin(), sums.results.end());
     CellsOfSystem& cells = plan_.cells;
     if (!options_.cells.reach) {
+      reaches_differ_ = reaches_differ_ || (cells.reach && cells.reach->column != sums.search.reach.column);
       cells.reach_factor =
           cells.reach ? std::max(cells.reach_factor, sums.search.reach_factor) : sums.search.reach_factor;
       cells.reach = sums.search.reach;
@@ -298,6 +336,7 @@ System::~System() = default;
 
 void System::integrate(Integrator integrator) {
   State& state = *state_;
+  expect(!state.has_begun(), parts_come_first);
   if (state.has_integrator_) {
     throw Error{ErrorCode::bad_argument, "a system has one integrator: add functions by System::before and after"};
   }
@@ -319,16 +358,20 @@ void System::take_steps(const TimeSteps& steps, const std::optional<StepFields>&
   if (fields) {
     expect(&fields->store == &state_->store_, "the fields of steps are of the system's store");
     state_->step_fields_.emplace(*fields);
+    state_->has_new_step_fields_ = false;
   } else if (steps.lengths != StepLengths::fixed && !state_->step_fields_) {
     state_->step_fields_.emplace(state_->store_);
+    state_->has_new_step_fields_ = true;
   }
 }
 
 void System::limit_steps_by(StepCriterion criterion) {
+  expect(!state_->has_begun(), parts_come_first);
   state_->plan_.criteria.push_back(std::move(criterion));
 }
 
 LongRange& System::add_long_range(LongRangeOptions options) {
+  state_->results_.insert(state_->results_.end(), {options.acceleration, options.potential});
   auto& interaction = static_cast<LongRange&>(add(make_long_range(std::move(options))));
   state_->interactions_.back().sums_in_cells = true;
   state_->plan_.forces.push_back(&interaction);
@@ -344,7 +387,7 @@ Interaction& System::add_short_range(ShortRangeOptions search, std::vector<AnyFi
 }
 
 void System::add_stage(Stage stage) {
-  expect(!state_->has_begun(), "a system's stages are added before its first step");
+  expect(!state_->has_begun(), parts_come_first);
   state_->has_stages_ = true;
   state_->plan_.stages.push_back(std::move(stage));
 }
@@ -353,6 +396,7 @@ void System::add_pair_stage(std::string kind,
                             ShortRangeOptions search,
                             std::vector<AnyField> results,
                             ShortRangeKernel kernel) {
+  expect(!state_->has_begun(), parts_come_first);
   state_->has_stages_ = true;
   state_->add_pairs({std::move(kind), std::move(search), std::move(results), std::move(kernel)});
 }
@@ -362,7 +406,7 @@ NeighbourLists& System::add_neighbour_lists(NeighbourOptions options) {
 }
 
 Interaction& System::add(std::unique_ptr<Interaction> interaction) {
-  expect(!state_->has_begun(), "a system's interactions are added before its first step");
+  expect(!state_->has_begun(), parts_come_first);
   if (interaction->tree() != nullptr) {
     state_->tree_ = interaction->tree();
   }
@@ -371,10 +415,12 @@ Interaction& System::add(std::unique_ptr<Interaction> interaction) {
 }
 
 void System::before(std::string kind, RangeFunction function) {
+  expect(!state_->has_begun(), parts_come_first);
   state_->hooks_.before.push_back({std::move(kind), std::move(function)});
 }
 
 void System::after(std::string kind, RangeFunction function) {
+  expect(!state_->has_begun(), parts_come_first);
   state_->hooks_.after.push_back({std::move(kind), std::move(function)});
 }
 
@@ -406,7 +452,12 @@ StepResult System::step() {
 
 void System::run_until(double time) {
   while (this->time() < time && !is_over()) {
+    const double before = this->time();
     (void)step();
+    if (!(this->time() > before)) {
+      throw Error{ErrorCode::bad_argument,
+                  "steps do not advance the time: give System::take_steps a positive step before System::run_until"};
+    }
   }
 }
 

@@ -32,7 +32,7 @@ namespace plait::particles {
 struct SystemOptions {
   Space space;
   DomainGrid grid = {0, 0, 0};                     ///< The ranks along each axis; zeros: as near a cube as possible.
-  std::uint32_t steps_between_decompositions = 4;  ///< 0 decomposes once, at the start.
+  std::uint32_t steps_between_decompositions = 4;  ///< 0 decomposes once, at the start; unused in cells.
   /// Between two builds of trees, particles stay on their ranks, trees keep their shape, and ranks exchange the same
   /// particles with new values. 1 builds trees in every step.
   std::uint32_t steps_between_trees = 1;
@@ -109,7 +109,8 @@ class System {
   /// Records each step in the trace (`StepRecord`). Borrows `recorder`.
   void record_to(trace::Recorder& recorder);
 
-  /// Sums all interactions at the present positions. In cells, the first call begins all steps, and later ones are
+  /// Sums all interactions at the present positions. If criteria choose equal steps, it calls the functions of `after`,
+  /// too. In cells, the first call begins all steps, and later ones are
   /// `synchronise`. Throws: as `task::Scheduler::run`; `Error` with `bad_argument` for parts that do not fit together.
   void update();
   /// Advances to the next time at which a particle's step ends. Throws: as `update`; `Error` with `bad_input` for a

@@ -60,7 +60,7 @@ struct SavedSteps {
 struct StepResult {
   double time = 0;                 ///< Of its end.
   double step = 0;                 ///< Since the previous step.
-  std::uint64_t updated = 0;       ///< Particles of all ranks whose own step ended.
+  std::uint64_t updated = 0;       ///< Particles of all ranks whose own step ended; 0 without cells.
   std::uint64_t updated_here = 0;  ///< Those of this rank.
   bool made_cells = false;         ///< Particles were distributed and neighbours listed before it.
 };

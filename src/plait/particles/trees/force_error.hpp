@@ -12,8 +12,8 @@ namespace plait::particles {
 ///
 /// Compares the forces on some groups of these particles with direct sums in double precision, at a few angles. Forces
 /// are those of the particles given, which are one rank's. Overwrites sums and reorders the store, as
-/// `with_fastest_sizes`. Does not call `WalkOptions::near`. Expects: `wanted` is positive. Throws: as `Tree::build`.
-/// Cost: up to eight builds, and direct sums for about 500 particles.
+/// `with_fastest_sizes`. Does not call `WalkOptions::near`. Expects: `wanted` is positive. Throws: as
+/// `TreeBuild::build`. Cost: up to eight builds, and direct sums for about 500 particles.
 [[nodiscard]] double theta_of_error(const TrialTargets& targets,
                                     const TreeOptions& tree,
                                     const WalkOptions& walk,

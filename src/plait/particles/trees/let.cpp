@@ -11,6 +11,7 @@
 
 #include "plait/particles/store/morton.hpp"
 #include "plait/particles/trees/detail/moments.hpp"
+#include "plait/particles/trees/detail/motion.hpp"
 #include "plait/particles/trees/detail/opening.hpp"
 
 namespace plait::particles {
@@ -221,8 +222,7 @@ Result<TreeView> open_let(std::span<const std::byte> buffer,
 }
 
 void drift(Node& node, const NodeMotion& motion, double duration) {
-  node.center +=
-      duration * Vector{static_cast<double>(motion.x), static_cast<double>(motion.y), static_cast<double>(motion.z)};
+  node.center += duration * detail::velocity_of(motion);
   const float radius = node.radius.value();
   if (radius > 0 && std::isfinite(node.opening2)) {
     const float growth = 1 + motion.spread * static_cast<float>(duration) / radius;

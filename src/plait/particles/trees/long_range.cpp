@@ -257,6 +257,10 @@ class TreeForces final : public LongRange {
                   "a force error, measured sizes and reused lists need equal time steps: unset them, or take equal "
                   "steps"};
     }
+    if (options_.signs == ChargeSigns::apart) {
+      throw Error{ErrorCode::bad_argument,
+                  "subtrees of each sign need equal time steps: set ChargeSigns::both, or take equal steps"};
+    }
     if (!options_.velocity && messages_->rank_count() > 1) {
       throw Error{ErrorCode::bad_argument,
                   "trees of other ranks drift between exchanges: give LongRangeOptions::velocity"};
@@ -333,7 +337,7 @@ class TreeForces final : public LongRange {
   /// Blocks of far ranks act as one, unless each rank is near to each other one anyway.
   [[nodiscard]] SummaryExchange::Options exchange_options(std::uint32_t ranks) const {
     const bool are_all_near =
-        options_.lets == LetMode::all_to_all || tree_options_.theta <= 0 || tree_options_.signs == ChargeSigns::apart;
+        options_.lets == LetMode::all_to_all || options_.theta <= 0 || options_.signs == ChargeSigns::apart;
     return {.top_blocks_max = are_all_near ? ranks : options_.summaries_gathered_max};
   }
 

@@ -68,7 +68,7 @@ struct LongRangeOptions {
   std::uint32_t batch_bodies_max = 0;
   /// Up to so many ranks, all gather the summaries of all trees. Among more, near ranks and blocks of far ones exchange
   /// them (`SummaryExchange`).
-  std::uint32_t summaries_gathered_max = 512;
+  std::uint32_t summaries_gathered_max = 2048;
   /// Each rank measures the fastest sizes before the first build (`with_fastest_sizes`). Forces then differ between
   /// runs, within the error of theta.
   bool measures_sizes = false;
@@ -97,8 +97,8 @@ class LongRange : public Interaction {
 
 /// Throws: `Error` with `bad_argument` for reused interaction lists with a near radius, for two kinds of near radius,
 /// for moments without a kernel, for no summaries that are gathered, and for a force error that is negative or no
-/// number. The first step throws the same for a shear with individual time steps, and for a near radius or a cut-off of
-/// more than half of a shearing box.
+/// number. The first step throws the same for a shear or `ChargeSigns::apart` with individual time steps, and for a
+/// near radius or a cut-off of more than half of a shearing box.
 [[nodiscard]] std::unique_ptr<LongRange> make_long_range(LongRangeOptions options);
 
 }  // namespace plait::particles

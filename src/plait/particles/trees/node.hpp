@@ -63,7 +63,7 @@ static_assert(sizeof(Source) == 32 && std::is_trivially_copyable_v<Source>, "tra
 
 /// The motion of a node's bodies, by which a rank moves a received node to later times (`drift`).
 struct NodeMotion {
-  float x = 0, y = 0, z = 0;  ///< The velocity of the centre of mass.
+  float x = 0, y = 0, z = 0;  ///< The velocity of the centre.
   float spread = 0;           ///< No body is faster relative to it.
 };
 static_assert(sizeof(NodeMotion) == 16 && std::is_trivially_copyable_v<NodeMotion>, "travels in messages");

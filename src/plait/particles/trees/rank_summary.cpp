@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -69,7 +70,7 @@ RankSummary joined(std::span<const RankSummary* const> parts, const TreeOptions&
   whole.dipole = in_message(table.signs()[0].dipole);
   whole.motion = detail::mean_motion(
       parts.size(),
-      [&](std::size_t i) { return static_cast<double>(parts[i]->root.mass); },
+      [&](std::size_t i) { return static_cast<double>(parts[i]->weight); },
       [&](std::size_t i) { return parts[i]->motion; });
   return whole;
 }
@@ -107,7 +108,10 @@ bool needs_let(const RankSummary& sender, const RankSummary& receiver, const Tre
 }
 
 bool is_valid(const RankSummary& summary) {
-  return is_valid(boundary_of(summary));
+  const NodeMotion& motion = summary.motion;
+  return std::isfinite(summary.theta + summary.weight + summary.reach) &&
+         std::isfinite(summary.dipole.x + summary.dipole.y + summary.dipole.z) &&
+         std::isfinite(motion.x + motion.y + motion.z + motion.spread) && is_valid(boundary_of(summary));
 }
 
 TreeSummaries::TreeSummaries(const TreeOptions& options, Near near)

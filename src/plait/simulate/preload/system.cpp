@@ -90,6 +90,17 @@ extern "C" {
   return error != 0 ? -1 : 0;
 }
 
+// These two do not reach the function above within glibc.
+[[gnu::visibility("default")]] int usleep(useconds_t length) {
+  const std::timespec time{.tv_sec = length / 1'000'000, .tv_nsec = static_cast<long>(length % 1'000'000) * 1000};
+  return nanosleep(&time, nullptr);
+}
+
+[[gnu::visibility("default")]] unsigned int sleep(unsigned int seconds) {
+  const std::timespec time{.tv_sec = seconds, .tv_nsec = 0};
+  return nanosleep(&time, nullptr) == 0 ? 0 : seconds;
+}
+
 [[gnu::visibility("default")]] int gethostname(char* name, size_t size) noexcept {
   plait::simulate::Simulation* const simulation = plait::simulate::simulation_of_caller();
   if (simulation == nullptr) {

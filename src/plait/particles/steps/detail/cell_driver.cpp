@@ -82,7 +82,19 @@ void CellDriver::save(SavedSteps& saved) {
   saved.now = now_;
 }
 
+/// Throws: `Error` with `bad_argument` if particles were added to this rank, or removed, since cells were made.
+void CellDriver::check_unchanged() const {
+  if (steps_ == nullptr || place_.store.size() == size_noted_) {
+    return;
+  }
+  const Error error{ErrorCode::bad_argument,
+                    "particles were added or removed between individual steps or stages: create a new system for them"};
+  place_.messages.stop_all(error);  // the others wait for this one
+  throw error;
+}
+
 StepResult CellDriver::step() {
+  check_unchanged();
   StepResult result;
   const Ticks before = now_;
   if (must_make_cells_) {
@@ -107,6 +119,7 @@ bool CellDriver::wants_cells(Ticks next) {
 }
 
 void CellDriver::synchronise() {
+  check_unchanged();
   motion_.drift_all(now_);
   if (plan_.forces.empty() || steps_ == nullptr) {
     return;
@@ -154,6 +167,7 @@ void CellDriver::make_cells() {
                                                         .stages = stages(),
                                                         .forces = forces()});
   must_make_cells_ = false;
+  size_noted_ = place_.store.size();
 }
 
 /// Divides the domain by how often particles were updated lately, and sends them to their owners. As tasks, so that an

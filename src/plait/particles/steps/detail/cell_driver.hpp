@@ -55,6 +55,7 @@ class CellDriver {
   void divide();
   void distribute();
   void sum_forces();
+  void check_unchanged() const;
   [[nodiscard]] std::vector<CellStage> stages();
   [[nodiscard]] CellStage stage_of(const Stage& stage, std::size_t number);
   [[nodiscard]] CellStage ending_stage();
@@ -77,6 +78,7 @@ class CellDriver {
   task::Ticks next_ = 0;
   std::uint8_t shortest_ = 0;  ///< The bin of equal steps.
   bool has_started_ = false;
+  std::size_t size_noted_ = 0;            ///< Of the store with the present cells.
   bool must_make_cells_ = false;          ///< Agreed by all ranks: new cells before the next step.
   std::atomic<bool> is_cramped_ = false;  ///< A stage needs longer lists of neighbours.
 };

@@ -102,14 +102,15 @@ void EqualSteps::limit(const Particles& store, std::size_t first, std::size_t la
       criterion(store, std::span{places}.first(count), std::span{longest}.first(count));
     }
     for (std::size_t k = 0; k < count; ++k) {  // NaN counts as shortest
-      noted_[worker] = longest[k] >= noted_[worker] ? noted_[worker] : longest[k];
+      const bool is_no_shorter = longest[k] >= noted_[worker] || std::isnan(noted_[worker]);
+      noted_[worker] = is_no_shorter ? noted_[worker] : longest[k];
     }
     first += count;
   }
 }
 
 comm::Request EqualSteps::agree() {
-  const auto shorter = [](double left, double right) { return right >= left ? left : right; };
+  const auto shorter = [](double left, double right) { return right >= left || std::isnan(left) ? left : right; };
   agreed_ = steps_.step_max;
   for (double& noted : noted_) {
     agreed_ = shorter(agreed_, std::exchange(noted, steps_.step_max));

@@ -71,8 +71,16 @@ void TreeDriver::build_graph() {
   add_sums(moved, arrived, summed);
   tasks_.last.push_back(summed);
   const Task ended = add_hooks(parts_.hooks.after, summed, tasks_.last);
+  tasks_.finishing = {summed};
   if (parts_.steps != nullptr && parts_.steps->are_chosen()) {
-    add_choice(summed, ended);
+    for (std::size_t number = 0; number < parts_.hooks.after.size(); ++number) {
+      if (!parts_.hooks.after[number].is_of_integrator) {  // criteria and the first kick read their results
+        Task task = tasks_.last[number + 1];
+        task.after(tasks_.finishing.back());
+        tasks_.finishing.push_back(task);
+      }
+    }
+    add_choice(tasks_.finishing.back(), ended);
   }
 }
 
@@ -193,8 +201,8 @@ Task TreeDriver::add_hooks(std::span<const Hook> hooks, Task after, std::vector<
   for (const Hook& hook : hooks) {
     after = add_for_pieces(
         hook.kind,
-        [this, &hook](const TaskContext&, std::size_t first, std::size_t last) {
-          hook.function(place_.store, first, last);
+        [this, function = hook.function](const TaskContext&, std::size_t first, std::size_t last) {
+          function(place_.store, first, last);
         },
         after);
     tasks.push_back(after);
@@ -245,7 +253,7 @@ void TreeDriver::run(bool is_step) {
   }
   add_all(builds ? tasks_.building : tasks_.refreshing);
   add_all(tasks_.summing);
-  add_all(is_step ? std::span<const Task>{tasks_.last} : std::span<const Task>{tasks_.last}.first(1));
+  add_all(is_step ? tasks_.last : tasks_.finishing);
   add_all(tasks_.choosing);
   if (builds) {
     updates_ = 0;

@@ -55,7 +55,8 @@ class TreeDriver {
     std::vector<task::Task> refreshing;   ///< In other steps.
     std::vector<task::Task> summing;
     std::vector<task::Task> last;
-    std::vector<task::Task> choosing;  ///< In all runs, if ranks agree on the length of steps.
+    std::vector<task::Task> finishing;  ///< Of updates, after the sums.
+    std::vector<task::Task> choosing;   ///< In all runs, if ranks agree on the length of steps.
   };
 
   void build_graph();

@@ -165,7 +165,7 @@ void sum_moment(const TreeBodies& bodies, NodeTable& table, std::uint32_t index)
     if (node.kind() == NodeKind::cell) {
       own.add_child(to, all + of * bytes, table.nodes()[of].center - node.center);
     } else if (bodies.options.sources.has(store[Particles::kind][of])) {
-      own.add_body(to, store, of, store.positions()[of] - node.center);
+      own.add_body(to, store, of, bodies.sources[of].position - node.center);
     }
   }
 }

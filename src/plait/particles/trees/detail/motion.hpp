@@ -13,7 +13,7 @@ namespace plait::particles::detail {
   return {static_cast<double>(motion.x), static_cast<double>(motion.y), static_cast<double>(motion.z)};
 }
 
-/// The motion of parts with the given masses and motions.
+/// The motion of parts with the given weights and motions.
 template <class MassOf, class MotionOf>
 [[nodiscard]] NodeMotion mean_motion(std::size_t count, MassOf mass_of, MotionOf motion_of) {
   Vector weighted;

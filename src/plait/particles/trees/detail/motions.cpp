@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/particles/trees/detail/motions.hpp"
 
+#include <cmath>
 #include <cstddef>
 
 #include "plait/particles/trees/detail/motion.hpp"
@@ -14,7 +15,7 @@ void sum_motions(NodeTable& table, std::span<const Source> sources, std::span<co
     if (node.kind() == NodeKind::leaf) {
       motions[i] = mean_motion(
           node.count(),
-          [&](std::size_t body) { return sources[node.first + body].mass; },
+          [&](std::size_t body) { return std::abs(sources[node.first + body].mass); },
           [&](std::size_t body) {
             const Vector& v = velocities[node.first + body];
             return NodeMotion{static_cast<float>(v.x), static_cast<float>(v.y), static_cast<float>(v.z)};
@@ -22,7 +23,10 @@ void sum_motions(NodeTable& table, std::span<const Source> sources, std::span<co
     } else {
       motions[i] = mean_motion(
           node.count(),
-          [&](std::size_t child) { return table.extents()[node.first + child].mass; },
+          [&](std::size_t child) {
+            const std::size_t at = node.first + child;
+            return table.signs().empty() ? table.extents()[at].mass : table.signs()[at].weight;
+          },
           [&](std::size_t child) { return motions[node.first + child]; });
     }
   }
