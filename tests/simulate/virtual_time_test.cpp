@@ -153,7 +153,7 @@ TEST(VirtualTime, a_measured_task_that_waits_is_not_charged_for_what_others_comp
   net::SimNetwork network{2, options};
   std::array<nanoseconds, 2> ends{};
   time.run(network, [&](Rank self) {
-    Executor& executor = *network.driver(self).executor();
+    Executor& executor = *time.executors()[self.value()];
     if (self == Rank{0}) {
       executor.execute("waits", [&](BodyUse) {
         machine.advance(milliseconds{3});
