@@ -157,11 +157,11 @@ TEST(VirtualTime, a_measured_task_that_waits_is_not_charged_for_what_others_comp
     if (self == Rank{0}) {
       executor.execute("waits", [&](BodyUse) {
         machine.advance(milliseconds{3});
-        executor.sleep(milliseconds{10});
+        time.wait_for(milliseconds{10});
         machine.advance(milliseconds{4});
       });
     } else {
-      executor.sleep(milliseconds{1});
+      time.wait_for(milliseconds{1});
       executor.execute("computes", [&](BodyUse) { machine.advance(seconds{1}); });
     }
     ends[self.value()] = network.clock().now();
