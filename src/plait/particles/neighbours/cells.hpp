@@ -42,7 +42,7 @@ struct CellOptions {
   std::uint32_t group_particles_max = 64;
   std::uint32_t cell_particles_max = 512;
   /// Down to this number, the particles of a leaf are in the order of further bisections, by which a tree divides
-  /// leaves (`Tree::assign`). 0: their order in a leaf is undefined.
+  /// leaves (`TreeOverCells::assign`). 0: their order in a leaf is undefined.
   std::uint32_t ordered_particles_max = 0;
 };
 
