@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import pathlib
 import signal
@@ -15,7 +14,7 @@ import unittest
 import h5py
 import numpy as np
 from program_case import MPIEXEC, PROGRAM, SECONDS_MAX, ProgramCase, run
-from snapshots import assert_equal_particles
+from snapshots import assert_equal_particles, installed_readers
 
 
 def bodies(file: pathlib.Path) -> np.ndarray:
@@ -117,14 +116,8 @@ class Program(ProgramCase):
         file = out / "ring-00000002.hdf5"
         with h5py.File(file) as snapshot:
             grams = snapshot["PartType1/Masses"][:].sum() * snapshot["Units"].attrs["Unit mass in cgs (U_M)"][0]
-        for name in ("yt", "pynbody"):
-            try:
-                reader = importlib.import_module(name)
-            except ImportError:
-                print(f"{name} is not installed: not tried")
-                continue
+        for name, reader in installed_readers("yt", "pynbody"):
             if name == "yt":
-                reader.set_log_level("error")
                 data = reader.load(str(file))
                 # Boxes of SWIFT begin at 0, rings are about it.
                 data.domain_left_edge = data.arr([-2.0] * 3, "code_length")

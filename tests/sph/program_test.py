@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import pathlib
 import re
@@ -14,7 +13,7 @@ import h5py
 import numpy as np
 from program_case import ProgramCase
 from program_case import run as launch
-from snapshots import assert_equal_particles
+from snapshots import assert_equal_particles, installed_readers
 
 #: Of each problem the size, on how many ranks, and the largest errors; apps/sph/README.md has larger runs.
 ANSWERS = {
@@ -194,14 +193,8 @@ class Program(ProgramCase):
         self.good("run", "--problem", "sedov", "--resolution", 12, "--steps", 2, "--output", self.folder / "out")
         file = self.folder / "out/sph-0001.hdf5"
         total = float(gas(file, "Masses").sum())
-        for name in ("swiftsimio", "yt", "pynbody"):
-            try:
-                reader = importlib.import_module(name)
-            except ImportError:
-                print(f"{name} is not installed: not tried")
-                continue
+        for name, reader in installed_readers("swiftsimio", "yt", "pynbody"):
             if name == "yt":
-                reader.set_log_level("error")
                 data = reader.load(str(file)).all_data()
                 found = float(data["PartType0", "particle_mass"].sum().to("code_mass"))
                 self.assertGreater(float(data["PartType0", "density"].min()), 0)

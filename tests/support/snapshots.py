@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons of snapshots, for the tests of particle programs."""
+"""Snapshots compared, and the packages that open them, for the tests of particle programs."""
 
 from __future__ import annotations
 
+import importlib
 import pathlib
 import unittest
+from collections.abc import Iterator
+from typing import Any
 
 import h5py
 import numpy as np
@@ -20,3 +23,16 @@ def assert_equal_particles(case: unittest.TestCase, one: pathlib.Path, other: pa
             case.assertEqual(rows[0].shape, rows[1].shape, name)
             differ = np.count_nonzero(rows[0].view(np.uint8) != rows[1].view(np.uint8))
             case.assertEqual(differ, 0, f"{kind}/{name} differs in {differ} bytes")
+
+
+def installed_readers(*names: str) -> Iterator[tuple[str, Any]]:
+    """Each of these packages that open snapshots, with its name, if it is installed; prints the others' names."""
+    for name in names:
+        try:
+            reader = importlib.import_module(name)
+        except ImportError:
+            print(f"{name} is not installed: not tried")
+            continue
+        if name == "yt":
+            reader.set_log_level("error")
+        yield name, reader

@@ -149,19 +149,18 @@ struct System::State {
   }
 
   void prepare_cells() {
-    const auto refuse = [](const char* what, const char* instead) { refuse_in_cells(what, instead); };
     if (plan_.steps.lengths == StepLengths::fixed) {
-      refuse("fixed steps are", "take equal ones with a step_max");
+      refuse_in_cells("fixed steps are", "take equal ones with a step_max");
     }
     if (space_.has_shear()) {
-      refuse("a shear is", "take equal steps without stages, or a space without shear");
+      refuse_in_cells("a shear is", "take equal steps without stages, or a space without shear");
     }
     if (!std::ranges::all_of(interactions_, &detail::SystemInteraction::sums_in_cells)) {
-      refuse("neighbour lists and a program's own interactions are", "use long-range ones and stages");
+      refuse_in_cells("neighbour lists and a program's own interactions are", "use long-range ones and stages");
     }
     const bool has_before = !std::ranges::all_of(hooks_.before, &detail::Hook::is_of_integrator);
     if (has_before || !hooks_.when_summed.empty()) {
-      refuse("functions of before and when_summed are", "add a stage");
+      refuse_in_cells("functions of before and when_summed are", "add a stage");
     }
     check_sums_in_cells();
     if (options_.resumed && has_new_step_fields_) {

@@ -14,18 +14,18 @@ namespace plait::particles::detail {
 }
 
 /// The motion of parts with the given weights and motions.
-template <class MassOf, class MotionOf>
-[[nodiscard]] NodeMotion mean_motion(std::size_t count, MassOf mass_of, MotionOf motion_of) {
+template <class WeightOf, class MotionOf>
+[[nodiscard]] NodeMotion mean_motion(std::size_t count, WeightOf weight_of, MotionOf motion_of) {
   Vector weighted;
   Vector plain;
-  double mass = 0;
+  double weight = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const Vector velocity = velocity_of(motion_of(i));
-    mass += mass_of(i);
-    weighted += mass_of(i) * velocity;
+    weight += weight_of(i);
+    weighted += weight_of(i) * velocity;
     plain += velocity;
   }
-  const Vector mean = mass != 0 ? (1 / mass) * weighted : (1 / static_cast<double>(count)) * plain;
+  const Vector mean = weight != 0 ? (1 / weight) * weighted : (1 / static_cast<double>(count)) * plain;
   NodeMotion motion{static_cast<float>(mean.x), static_cast<float>(mean.y), static_cast<float>(mean.z)};
   for (std::size_t i = 0; i < count; ++i) {
     const NodeMotion part = motion_of(i);
