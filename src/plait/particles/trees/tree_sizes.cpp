@@ -26,8 +26,7 @@ TreeSizes sizes_for(const TreeUse& use) {
   const bool is_mixed = use.precision == Precision::mixed;
   const std::size_t lanes = is_mixed ? use.kernels.lanes : use.kernels.lanes / 2;
   // A quadrupole costs as much as two direct pairs in single precision.
-  const bool has_cheap_pairs =
-      lanes >= 16 || (lanes >= 8 && is_mixed && use.order == Order::quadrupole);
+  const bool has_cheap_pairs = lanes >= 16 || (lanes >= 8 && is_mixed && use.order == Order::quadrupole);
   TreeSizes sizes{.leaf = has_cheap_pairs ? 16U : 8U, .group = group_for(lanes)};
   if (use.uses_of_lists > 1) {
     sizes.group = with_reused_lists(sizes.group, use.order);

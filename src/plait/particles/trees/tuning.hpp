@@ -20,8 +20,9 @@ struct TrialTargets {
 
 /// Returns `tree` with the sizes of leaves, groups and batches that are fastest for these particles.
 ///
-/// Measures some sizes, including those of `tree`: builds a tree and walks over some of its batches, for a step with new
-/// interaction lists and `uses_of_lists` - 1 steps that reuse them. Reorders the store. Does not call `WalkOptions::near`. Throws: as `TreeBuild::build`. Cost: about ten builds and half a step.
+/// Measures some sizes, including those of `tree`: builds a tree and walks over some of its batches, for a step with
+/// new interaction lists and `uses_of_lists` - 1 steps that reuse them. Reorders the store. Does not call
+/// `WalkOptions::near`. Throws: as `TreeBuild::build`. Cost: about ten builds and half a step.
 [[nodiscard]] TreeOptions with_fastest_sizes(const TrialTargets& targets,
                                              const TreeOptions& tree,
                                              const WalkOptions& walk,
