@@ -33,7 +33,7 @@ constexpr int rounds = 2;                        // the fastest counts
 
 /// Evenly spaced batches of a tree, and the number of their bodies.
 struct Sample {
-  std::vector<Batch> batches;
+  std::vector<std::size_t> batches;  ///< Places in the tree, by which walks find the lists of a batch.
   std::size_t bodies = 0;
 };
 
@@ -44,8 +44,9 @@ Sample sample_of(const Tree& tree) {
   const std::size_t count = std::min(all.size(), std::max(sample_batches, by_bodies));
   Sample sample;
   for (std::size_t i = 0; i < count; ++i) {
-    const Batch& batch = all[(2 * i + 1) * all.size() / (2 * count)];
-    sample.batches.push_back(batch);
+    const std::size_t place = (2 * i + 1) * all.size() / (2 * count);
+    const Batch& batch = all[place];
+    sample.batches.push_back(place);
     for (const BodyGroup& group : tree.groups().subspan(batch.first_group, batch.group_count)) {
       sample.bodies += group.body_count;
     }
@@ -63,10 +64,10 @@ struct Trial {
 Seconds time_of_walks(const Trial& trial, const Tree& tree, const Sample& sample, WalkLists* lists, WalkSpace& space) {
   const TreeView view = tree.view();
   const nanoseconds begin = thread_processor_time();
-  for (const Batch& batch : sample.batches) {
+  for (const std::size_t place : sample.batches) {
     walk({view, Origin::own_tree, lists},
          {trial.to.store, tree, trial.to.kinds, trial.to.acceleration, trial.to.potential},
-         {&batch, 1},
+         tree.batches().subspan(place, 1),
          trial.walk,
          space);
   }
