@@ -48,6 +48,8 @@ struct StepFrame {
   const CellFrame* cells = nullptr;
   /// The domains of the ranks. Results do not depend on it; the cost of exchanges among many ranks does.
   DomainGrid grid = cubic_grid(messages.rank_count());
+  /// Of one build, this and the later steps until the next. Results do not depend on it.
+  std::uint32_t steps_between_trees = 1;
 };
 
 /// The interface of long-range, short-range and a program's own interactions: sums over particles that a system
