@@ -179,7 +179,7 @@ class Crew {
   std::vector<std::exception_ptr> errors_;
   std::vector<bool> is_running_;  ///< Of each rank's body.
   std::uint32_t threads_ended_ = 0;
-  std::string reason_;  ///< Constant once `is_stopped_`.
+  std::string reason_;                    ///< Constant once `is_stopped_`.
   std::atomic<std::uint32_t> begun_ = 0;  ///< Ranks that have come to their body.
   std::atomic<std::uint32_t> ended_ = 0;
   std::atomic<bool> has_failed_ = false;

@@ -366,6 +366,9 @@ void Values::use_in_task(Record& task, Datum& datum, Mode mode) {
 }
 
 void Values::written(Datum& datum, Rank by) {
+  if (transfers_ != nullptr && datum.owner != self_) {
+    return;  // only the owner sees all tasks that write it; others name the version that they read
+  }
   ++version_of(datum);
   datum.is_written = true;
   datum.holder = by;
