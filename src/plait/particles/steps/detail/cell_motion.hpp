@@ -74,6 +74,7 @@ class CellMotion {
   struct Worker {
     std::vector<Particles::Index> active;
     std::vector<Kick> kicks;
+    std::vector<Kick> slow_kicks;
     std::vector<double> longest;
     KickMemory durations;
     StepLimiter::Buffers limiter;
@@ -84,9 +85,9 @@ class CellMotion {
   [[nodiscard]] double speed_max(const Cell& cell) const;
   void finish_forces(std::span<const Particles::Index> active) const;
   void choose_bins(std::span<const Particles::Index> active, task::Ticks now, Worker& worker);
-  void begin_slow_step(const Cell& cell, task::Ticks now);
-  void end_slow_step(const Cell& cell, task::Ticks now);
-  void kick_slow(const Cell& cell, double duration);
+  void begin_slow_step(const Cell& cell, task::Ticks now, Worker& worker);
+  void end_slow_step(const Cell& cell, task::Ticks now, Worker& worker);
+  void kick_slow(const Cell& cell, double duration, Worker& worker);
   void wake(Particles::Index place, task::TimeBin bin, task::Ticks now);
   [[nodiscard]] Worker& worker_of(const CellWork& work) { return workers_[work.context.worker().value()]; }
 
