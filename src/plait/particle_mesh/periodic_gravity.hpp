@@ -61,8 +61,8 @@ struct PeriodicGravityOptions {
                                                               task::Scheduler& scheduler,
                                                               const PeriodicGravityOptions& options);
 
-/// The options of the short-range part, for `System::add_long_range`: set `velocity` for several ranks. Charges have one
-/// sign. Throws: as `make_periodic_gravity`.
+/// The options of the short-range part, for `System::add_long_range`: set `velocity` for several ranks. Charges have
+/// one sign. Throws: as `make_periodic_gravity`.
 [[nodiscard]] LongRangeOptions periodic_short_range(const PeriodicGravityOptions& options);
 
 }  // namespace plait::particles

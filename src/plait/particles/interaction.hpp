@@ -27,9 +27,9 @@ struct CellFrame {
   Field<std::uint8_t> bin;
   Field<Vector> velocity;                            ///< By which positions drift.
   std::function<double(std::uint32_t cell)> behind;  ///< By which its positions drift to the present.
-  double now = 0;                              ///< By which positions drift, since the first step.
-  std::uint8_t longest = 255;                  ///< The longest bin of active particles, on which forces act.
-  std::span<const std::uint32_t> active = {};  ///< Cells with active particles; their positions are present.
+  double now = 0;                                    ///< By which positions drift, since the first step.
+  std::uint8_t longest = 255;                        ///< The longest bin of active particles, on which forces act.
+  std::span<const std::uint32_t> active = {};        ///< Cells with active particles; their positions are present.
 };
 
 /// The particles and the step's graph, which the interactions of a system share.

@@ -36,9 +36,9 @@ struct Integrator {
   std::function<double(double from, double to)> kick_duration = {};
 };
 
-/// A force that varies slowly, such as that of a mesh, with steps of its own: the longest that particles may take. It is
-/// summed for all particles where its steps end, and kicks them over these (Tuckerman, Berne, Martyna, J. Chem. Phys.
-/// 97, 1992; Springel, Mon. Not. R. Astron. Soc. 364, 2005, section 4.3).
+/// A force that varies slowly, such as that of a mesh, with steps of its own: the longest that particles may take. It
+/// is summed for all particles where its steps end, and kicks them over these (Tuckerman, Berne, Martyna, J. Chem.
+/// Phys. 97, 1992; Springel, Mon. Not. R. Astron. Soc. 364, 2005, section 4.3).
 struct SlowForce {
   std::unique_ptr<Interaction> sum;  ///< Its results are of no other interaction.
   std::function<void(Particles& store, std::span<const Kick> kicks)> kick;

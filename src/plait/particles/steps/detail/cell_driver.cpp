@@ -282,7 +282,7 @@ std::vector<CellForces> CellDriver::forces() {
   if (plan_.slow != nullptr) {
     all.push_back(each);
     all.back().interactions = {plan_.slow};
-    all.back().every = motion_.slow_bin();
+    all.back().every = motion_.slow().bin();
   }
   if (!plan_.forces.empty()) {
     all.push_back(std::move(each));

@@ -33,7 +33,7 @@ CellMotion::CellMotion(
       reach_{reach},
       line_{plan.steps.begin, plan.steps.end},
       clock_{line_, plan.integrator},
-      slow_bin_{line_.bin_for(std::min(plan.steps.step_max, line_.duration(task::line_ticks)))},
+      slow_{plan, clock_},
       shortest_step_{std::max(plan.steps.step_min, line_.duration(task::ticks_of(task::shortest_bin)))},
       limiter_{table_,
                {.bin = fields_.bin,
@@ -164,7 +164,8 @@ void CellMotion::end_steps(const CellWork& work) {
     worker.kicks.push_back({i, worker.durations.duration(clock_, middle(begins[i], work.now), work.now)});
   }
   plan_.integrator.kick(store_, worker.kicks);
-  end_slow_step(table_[work.cell], work.now, worker);
+  const Cell& cell = table_[work.cell];
+  slow_.end(store_, cell.first, std::size_t{cell.first} + cell.count, work.now, worker.slow);
   if (plan_.integrator.settle) {
     plan_.integrator.settle(store_, worker.kicks);
   }
@@ -217,7 +218,8 @@ void CellMotion::begin_steps(const CellWork& work) {
     }
   }
   plan_.integrator.kick(store_, worker.kicks);
-  begin_slow_step(table_[work.cell], work.now, worker);
+  const Cell& cell = table_[work.cell];
+  slow_.begin(store_, cell.first, std::size_t{cell.first} + cell.count, work.now, worker.slow);
 }
 
 std::uint8_t CellMotion::shortest_bin() const {
@@ -238,30 +240,7 @@ void CellMotion::begin_equal_steps(const CellWork& work, std::uint8_t bin) {
     worker.kicks.push_back({i, half});
   }
   plan_.integrator.kick(store_, worker.kicks);
-  begin_slow_step(cell, work.now, worker);
-}
-
-// ---- the slow force ----
-
-void CellMotion::begin_slow_step(const Cell& cell, Ticks now, Worker& worker) {
-  if (plan_.slow != nullptr && task::is_active(slow_bin_, now)) {
-    kick_slow(cell, worker.durations.duration(clock_, now, now + task::ticks_of(slow_bin_) / 2), worker);
-  }
-}
-
-void CellMotion::end_slow_step(const Cell& cell, Ticks now, Worker& worker) {
-  if (plan_.slow != nullptr && now > 0 && task::is_active(slow_bin_, now)) {
-    kick_slow(cell, worker.durations.duration(clock_, now - task::ticks_of(slow_bin_) / 2, now), worker);
-  }
-}
-
-/// Of all particles of a cell: steps that sum the slow force end those of all.
-void CellMotion::kick_slow(const Cell& cell, double duration, Worker& worker) {
-  worker.slow_kicks.clear();
-  for (Particles::Index i = cell.first; i < cell.first + cell.count; ++i) {
-    worker.slow_kicks.push_back({i, duration});
-  }
-  plan_.slow_kick(store_, worker.slow_kicks);
+  slow_.begin(store_, cell.first, std::size_t{cell.first} + cell.count, work.now, worker.slow);
 }
 
 /// Shortens the step of a particle, and corrects the kick by half of the longer step.

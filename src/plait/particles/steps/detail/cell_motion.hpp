@@ -8,6 +8,7 @@
 
 #include "plait/particles/neighbours/cells.hpp"
 #include "plait/particles/steps/cell_steps.hpp"
+#include "plait/particles/steps/detail/slow_steps.hpp"
 #include "plait/particles/steps/detail/step_clock.hpp"
 #include "plait/particles/steps/detail/step_plan.hpp"
 #include "plait/particles/steps/step_limiter.hpp"
@@ -33,8 +34,7 @@ class CellMotion {
   CellMotion& operator=(const CellMotion&) = delete;
 
   [[nodiscard]] const StepClock& clock() const noexcept { return clock_; }
-  /// The bin of the slow force's steps: the longest that particles may have.
-  [[nodiscard]] task::TimeBin slow_bin() const noexcept { return slow_bin_; }
+  [[nodiscard]] const SlowSteps& slow() const noexcept { return slow_; }
   [[nodiscard]] const StepFields& fields() const noexcept { return fields_; }
 
   /// Puts all particles at the start of the longest step.
@@ -74,7 +74,7 @@ class CellMotion {
   struct Worker {
     std::vector<Particles::Index> active;
     std::vector<Kick> kicks;
-    std::vector<Kick> slow_kicks;
+    SlowSteps::Memory slow;
     std::vector<double> longest;
     KickMemory durations;
     StepLimiter::Buffers limiter;
@@ -85,9 +85,6 @@ class CellMotion {
   [[nodiscard]] double speed_max(const Cell& cell) const;
   void finish_forces(std::span<const Particles::Index> active) const;
   void choose_bins(std::span<const Particles::Index> active, task::Ticks now, Worker& worker);
-  void begin_slow_step(const Cell& cell, task::Ticks now, Worker& worker);
-  void end_slow_step(const Cell& cell, task::Ticks now, Worker& worker);
-  void kick_slow(const Cell& cell, double duration, Worker& worker);
   void wake(Particles::Index place, task::TimeBin bin, task::Ticks now);
   [[nodiscard]] Worker& worker_of(const CellWork& work) { return workers_[work.context.worker().value()]; }
 
@@ -98,7 +95,7 @@ class CellMotion {
   const Field<float> reach_;
   const task::TimeLine line_;
   const StepClock clock_;
-  const task::TimeBin slow_bin_;
+  const SlowSteps slow_;
   const double shortest_step_;
   const StepLimiter limiter_;
   Ends ends_ = Ends::none;
