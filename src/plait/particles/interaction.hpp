@@ -26,10 +26,10 @@ struct CellFrame {
   CellSizes sizes;  ///< Interactions keep the particles in the order of these cells.
   Field<std::uint8_t> bin;
   Field<Vector> velocity;                            ///< By which positions drift.
-  std::function<double(std::uint32_t cell)> behind;  ///< The time since the positions of a cell.
-  double now = 0;
-  std::uint8_t longest = 255;                  ///< The longest bin of active particles, on which forces act.
-  std::span<const std::uint32_t> active = {};  ///< Cells with active particles; their positions are present.
+  std::function<double(std::uint32_t cell)> behind;  ///< By which its positions drift to the present.
+  double now = 0;                                    ///< By which positions drift, since the first step.
+  std::uint8_t longest = 255;                        ///< The longest bin of active particles, on which forces act.
+  std::span<const std::uint32_t> active = {};        ///< Cells with active particles; their positions are present.
 };
 
 /// The particles and the step's graph, which the interactions of a system share.

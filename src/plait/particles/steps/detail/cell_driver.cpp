@@ -107,7 +107,7 @@ StepResult CellDriver::step() {
   next_ = count.next;
   must_make_cells_ = count.is_any;
   result.time = time();
-  result.step = motion_.line().duration(now_ - before);
+  result.step = motion_.clock().line().duration(now_ - before);
   result.updated = count.active_particles;
   result.updated_here = count.active_here;
   return result;
@@ -121,7 +121,7 @@ bool CellDriver::wants_cells(Ticks next) {
 void CellDriver::synchronise() {
   check_unchanged();
   motion_.drift_all(now_);
-  if (plan_.forces.empty() || steps_ == nullptr) {
+  if (!has_forces() || steps_ == nullptr) {
     return;
   }
   // Forces belong to the steps that particles have begun.
@@ -134,7 +134,7 @@ void CellDriver::synchronise() {
 
 /// Sums long-range forces on all particles.
 void CellDriver::sum_forces() {
-  if (!plan_.forces.empty()) {
+  if (has_forces()) {
     (void)steps_->step_all(now_, {}, Parts::forces);
   }
 }
@@ -269,18 +269,25 @@ CellStage CellDriver::beginning_stage() {
   return stage;
 }
 
-std::optional<CellForces> CellDriver::forces() {
-  if (plan_.forces.empty()) {
-    return std::nullopt;
+std::vector<CellForces> CellDriver::forces() {
+  CellForces each{.interactions = plan_.forces,
+                  .space = place_.space,
+                  .grid = place_.domain.grid(),
+                  .drift_duration = [this](Ticks from, Ticks to) { return motion_.clock().drift(from, to); },
+                  .velocity = plan_.integrator.velocity,
+                  .drifted = [this](std::uint32_t cell) { return motion_.drifted(cell); },
+                  .after = drift_name,
+                  .before = end_name};
+  std::vector<CellForces> all;
+  if (plan_.slow != nullptr) {
+    all.push_back(each);
+    all.back().interactions = {plan_.slow};
+    all.back().every = motion_.slow().bin();
   }
-  return CellForces{.interactions = plan_.forces,
-                    .space = place_.space,
-                    .grid = place_.domain.grid(),
-                    .line = motion_.line(),
-                    .velocity = plan_.integrator.velocity,
-                    .drifted = [this](std::uint32_t cell) { return motion_.drifted(cell); },
-                    .after = drift_name,
-                    .before = end_name};
+  if (!plan_.forces.empty()) {
+    all.push_back(std::move(each));
+  }
+  return all;
 }
 
 }  // namespace plait::particles::detail
