@@ -230,8 +230,8 @@ class Measurer {
   unsigned written_ = 0;
 };
 
-/// Whether a send of so many bytes ends although it has no receive. The other rank makes progress meanwhile, as it waits
-/// for the sender's signal: some libraries free the sender's buffer only then.
+/// Whether a send of so many bytes ends although it has no receive. The other rank makes progress meanwhile, as it
+/// waits for the sender's signal: some libraries free the sender's buffer only then.
 bool ends_without_receive(const Pair& pair, std::uint64_t bytes, double patience_ns) {
   Buffers buffers{bytes};
   pair.meet();
