@@ -22,52 +22,24 @@ plait::DataGrid<double>::Pieces pieces_of(const Layout& layout, const LocalTiles
               }};
 }
 
-/// Returns the numbers from `first` on and below `end` for which `has` is true.
-template <class Has>
-std::vector<std::size_t> those_with(std::size_t first, std::size_t end, Has has) {
-  std::vector<std::size_t> numbers;
-  for (std::size_t number = first; number < end; ++number) {
-    if (has(number)) {
-      numbers.push_back(number);
-    }
-  }
-  return numbers;
-}
-
 }  // namespace
 
 TileFlow::TileFlow(
     plait::Flow& flow, const Layout& layout, const LocalTiles& local, plait::Submission submission, TileWork& work)
     : flow_{flow},
       layout_{layout},
-      submission_{submission},
+      submits_every_task_{submission == plait::Submission::every_task},
+      grid_{submits_every_task_ ? ProcessGrid{} : layout.grid()},
+      place_{submits_every_task_ ? plait::Rank{0} : flow.self()},
       work_{work},
       data_{flow,
             "A",
-            {.rows = static_cast<std::uint32_t>(layout.count()), .columns = static_cast<std::uint32_t>(layout.count())},
+            {.rows = narrow(layout.count()), .columns = narrow(layout.count())},
             pieces_of(layout, local),
             layout.grid()} {}
 
-bool TileFlow::has_row(std::size_t row) const {
-  const ProcessGrid& grid = layout_.grid();
-  return submits_every_task() || row % grid.rows == flow_.self().value() / grid.columns;
-}
-
-bool TileFlow::has_column(std::size_t column) const {
-  const ProcessGrid& grid = layout_.grid();
-  return submits_every_task() || column % grid.columns == flow_.self().value() % grid.columns;
-}
-
-std::vector<std::size_t> TileFlow::rows(std::size_t first) const {
-  return those_with(first, layout_.count(), [this](std::size_t row) { return has_row(row); });
-}
-
-std::vector<std::size_t> TileFlow::columns(std::size_t first) const {
-  return those_with(first, layout_.count(), [this](std::size_t column) { return has_column(column); });
-}
-
 void TileFlow::send(std::size_t row, std::size_t column, const Readers& in_column, const Readers& in_row) const {
-  if (submits_every_task() || layout_.owner(row, column) != flow_.self()) {
+  if (submits_every_task_ || layout_.owner(row, column) != flow_.self()) {
     return;
   }
   const ProcessGrid& grid = layout_.grid();

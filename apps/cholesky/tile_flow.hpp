@@ -89,11 +89,15 @@ class TileFlow {
   [[nodiscard]] plait::FlowKind kind(const char* name) const { return flow_.kind(name); }
   /// Returns the rows of tiles, from `first` on, in which this rank submits tasks; `columns` likewise. It submits the
   /// tasks on all tiles of these rows in these columns.
-  [[nodiscard]] std::vector<std::size_t> rows(std::size_t first) const;
-  [[nodiscard]] std::vector<std::size_t> columns(std::size_t first) const;
+  [[nodiscard]] auto rows(std::size_t first) const { return grid_.rows_of(place_, narrow(first), data_.rows()); }
+  [[nodiscard]] auto columns(std::size_t first) const {
+    return grid_.columns_of(place_, narrow(first), data_.columns());
+  }
   /// Whether this rank submits tasks on the tiles of a row; of a column likewise.
-  [[nodiscard]] bool has_row(std::size_t row) const;
-  [[nodiscard]] bool has_column(std::size_t column) const;
+  [[nodiscard]] bool has_row(std::size_t row) const { return row % grid_.rows == place_.value() / grid_.columns; }
+  [[nodiscard]] bool has_column(std::size_t column) const {
+    return column % grid_.columns == place_.value() % grid_.columns;
+  }
 
   /// Reads a tile that is factored: the kernel gets a `ConstTile`.
   [[nodiscard]] auto r(std::size_t row, std::size_t column) const {
@@ -125,18 +129,20 @@ class TileFlow {
   void flush(std::size_t row, std::size_t column) const { flow_.flush(at(row, column)); }
 
  private:
-  [[nodiscard]] bool submits_every_task() const { return submission_ == plait::Submission::every_task; }
+  [[nodiscard]] static std::uint32_t narrow(std::size_t index) { return static_cast<std::uint32_t>(index); }
   [[nodiscard]] plait::Data<double> at(std::size_t row, std::size_t column) const {
-    return data_(static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(column));
+    return data_(narrow(row), narrow(column));
   }
   /// The number of tasks that write a tile: each step before its own changes it, and its own ends it.
   [[nodiscard]] static std::uint32_t last_version(std::size_t row, std::size_t column) {
-    return static_cast<std::uint32_t>(std::min(row, column)) + 1;
+    return narrow(std::min(row, column)) + 1;
   }
 
   plait::Flow& flow_;
   const Layout& layout_;
-  const plait::Submission submission_;
+  const bool submits_every_task_;
+  const ProcessGrid grid_;   ///< Of the ranks that share the submissions: one, where each rank submits all.
+  const plait::Rank place_;  ///< In it.
   TileWork& work_;
   plait::DataGrid<double> data_;
 };

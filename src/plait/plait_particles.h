@@ -395,7 +395,7 @@ typedef struct plait_step_result {
   double time;           /* Of its end. */
   double length;         /* Since the step before. */
   uint64_t updated;      /* Particles of all ranks whose own step ended; 0 without individual steps and stages. */
-  uint64_t updated_here; /* Those of this rank. */
+  uint64_t updated_here; /* Those of this rank; all its particles without individual steps and stages. */
 } plait_step_result;
 /* Gives the result of the last plait_system_step; zeros before the first. */
 int plait_system_last_step(const plait_system* system, plait_step_result* result);

@@ -3,12 +3,10 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "plait/particles/interaction.hpp"
 #include "plait/particles/store/particles.hpp"
 
 namespace plait::particles {
@@ -31,17 +29,10 @@ struct Integrator {
   std::vector<AnyField> predicted = {};  ///< The fields besides positions that `drift` changes.
   std::vector<AnyField> forces = {};     ///< The results of interactions that `kick` reads.
   /// The durations of drifts and of kicks between two times of the steps, such as the integrals of dt / a^2 and dt / a
-  /// in comoving coordinates. Any worker calls them; the driver keeps results. Empty: the difference of the times.
+  /// in comoving coordinates. Any worker calls them. Individual steps keep the last duration of kicks
+  /// of each length. Empty: the difference of the times.
   std::function<double(double from, double to)> drift_duration = {};
   std::function<double(double from, double to)> kick_duration = {};
-};
-
-/// A force that varies slowly, such as that of a mesh, with steps of its own: the longest that particles may take. It
-/// is summed for all particles where its steps end, and kicks them over these (Tuckerman, Berne, Martyna, J. Chem.
-/// Phys. 97, 1992; Springel, Mon. Not. R. Astron. Soc. 364, 2005, section 4.3).
-struct SlowForce {
-  std::unique_ptr<Interaction> sum;  ///< Its results are of no other interaction.
-  std::function<void(Particles& store, std::span<const Kick> kicks)> kick;
 };
 
 struct LeapfrogFields {

@@ -17,6 +17,7 @@
 #include "plait/particles/neighbours/neighbour_lists.hpp"
 #include "plait/particles/neighbours/short_range.hpp"
 #include "plait/particles/steps/integrator.hpp"
+#include "plait/particles/steps/slow_force.hpp"
 #include "plait/particles/steps/stage.hpp"
 #include "plait/particles/steps/time_steps.hpp"
 #include "plait/particles/store/particles.hpp"

@@ -24,6 +24,8 @@ namespace plait::task {
 ///
 /// Rows and columns are numbered from 0. Every rank creates the same grid; it is valid while the flow lives. A piece
 /// takes memory on a rank that has named it, 8 bytes on others, and none there with `Submission::own_tasks`.
+///
+/// Threads: the submitting one, also for `local`, as the first call for a piece creates it.
 template <class T>
 class DataGrid {
  public:

@@ -34,7 +34,7 @@ struct BlockCyclic {
   }
 
   /// Returns the rows of pieces, from `first` on and below `end`, in which `rank` owns pieces. Each has pieces of it in
-  /// the `columns_of` the rank.
+  /// the `columns_of` the rank. Expects: the rank is in the grid.
   [[nodiscard]] auto rows_of(Rank rank, std::uint32_t first, std::uint32_t end) const {
     return detail::every(rows, rank.value() / columns, first, end);
   }
