@@ -22,12 +22,9 @@ KINDS = ("send of a flow", "receive of a flow")
 def with_flow_messages(run: Run, matched: pl.DataFrame) -> Run:
     """The run, with a task for each end of each message of its flows, of the kinds KINDS.
 
-    - A receive has the id that tasks have as `released_by`. The task of its rank that ended last before
-      it was posted released it, as it may have waited for memory, or for room in the flow's window. So it
-      is with a task of a flow that no known record released.
-    - What wrote its data released a send. The receive of its rank released one that forwards a message.
-    - Sends that a flow submitted have the id of their record, those to several ranks the same.
-    - A send ends when its message was through. No time is before the first task of its step is ready.
+    A receive has the id that tasks have as `released_by`. What wrote its data released a send; the
+    receive of its rank released one that forwards a message. A send ends when its message was through.
+    No time is before the first task of its step is ready.
 
     `matched`: `match_messages`. A run without messages of flows is returned as it is.
     """
@@ -39,10 +36,51 @@ def with_flow_messages(run: Run, matched: pl.DataFrame) -> Run:
     known = matched.with_columns(pl.col("communicator") % events.ENGINE_COMMUNICATORS)
     known = _with_record(known, flows, events.ROLE_RECEIVE, "destination", "expected_ns")
     known = known.filter(pl.col("record").is_not_null())
-    send_kind = len(run.kinds)
-    added = pl.concat([_sends(known, flows, send_kind), _receives(known, send_kind + 1)])
+    known = known.unique(["destination", "record"], keep="first", maintain_order=True)
+    send_kind, last_task = len(run.kinds), int(run.tasks["id"].to_numpy().max())
+    added = pl.concat([_sends(known, flows, send_kind, last_task), _receives(known, send_kind + 1)])
     whole = pl.concat([run.tasks, _within_steps(added, run.tasks)])
-    return replace(run, tasks=_with_causes(whole, run), kinds=(*run.kinds, *KINDS))
+    return replace(run, tasks=whole, kinds=(*run.kinds, *KINDS))
+
+
+def with_causes(run: Run) -> Run:
+    """Of `with_flow_messages`, for paths: what no known record released is released by the task of its
+    rank that ended last before.
+
+    Of messages and tasks of flows: they waited for memory, for room in the flow's window, or for the
+    thread that submits.
+    """
+    if not run.flow_tasks.height:
+        return run
+    whole = run.tasks
+    messages = [number for number, name in enumerate(run.kinds) if name in KINDS]
+    known = whole.select("rank", "id").unique().with_columns(pl.lit(True).alias("is_known"))
+    of_flow = run.flow_tasks.select("rank", "id").unique().with_columns(pl.lit(True).alias("is_of_flow"))
+    ends = run.tasks.filter(pl.col("role") == events.ROLE_TASK).select(
+        "rank", "end_ns", pl.col("id").alias("ended_last")
+    )
+    is_without = (
+        pl.col("is_known").is_null()
+        & (pl.col("is_of_flow").is_not_null() | pl.col("kind").is_in(messages))
+        & pl.col("ended_last").is_not_null()
+    )
+    tasks = (
+        whole.join(known, left_on=["rank", "released_by"], right_on=["rank", "id"], how="left")
+        .join(of_flow, on=["rank", "id"], how="left")
+        .sort("ready_ns", maintain_order=True)
+        .join_asof(
+            ends.sort("end_ns").rename({"end_ns": "before_ns"}),
+            left_on="ready_ns",
+            right_on="before_ns",
+            by="rank",
+            check_sortedness=False,
+        )
+        .with_columns(
+            pl.when(is_without).then("ended_last").otherwise("released_by").alias("released_by")
+        )
+        .select(whole.columns)
+    )
+    return replace(run, tasks=tasks)
 
 
 def _with_record(
@@ -63,14 +101,14 @@ def _with_record(
     )
 
 
-def _sends(received: pl.DataFrame, flows: pl.DataFrame, kind: int) -> pl.DataFrame:
+def _sends(received: pl.DataFrame, flows: pl.DataFrame, kind: int, last_task: int) -> pl.DataFrame:
     """Of `received`, what its receive belongs to is replaced by what its send does."""
     messages = received.rename({"step": "receive_step"}).drop("record", "written_by", "submitted_ns")
     found = _with_record(messages, flows, events.ROLE_SEND, "source", "sent_ns").drop("submitted_ns")
     # Ranks that forward a message have submitted its receive only.
     own = found.rename({"step": "send_step", "record": "sent", "written_by": "writer"})
     found = _with_record(own, flows, events.ROLE_RECEIVE, "source", "sent_ns")
-    unused = flows["id"].max()
+    last = max(int(flows["id"].to_numpy().max()), last_task)
     through = pl.max_horizontal("sent_ns", pl.min_horizontal("left_ns", "arrived_ns"))
     return _rows(
         found.with_row_index("number"),
@@ -81,7 +119,8 @@ def _sends(received: pl.DataFrame, flows: pl.DataFrame, kind: int) -> pl.DataFra
         object=pl.col("destination").cast(pl.UInt64) * (1 << 32) + pl.col("sequence").cast(pl.UInt64),
         start_ns=pl.col("sent_ns"),
         end_ns=through,
-        id=pl.coalesce("sent", pl.col("number").cast(pl.UInt64) + pl.lit(unused, pl.UInt64) + 1),
+        # A record may be of messages to several ranks; no task is released by a send.
+        id=pl.col("number").cast(pl.UInt64) + pl.lit(last, pl.UInt64) + 1,
         released_by=pl.when(pl.col("sent").is_not_null()).then("writer").otherwise("record"),
         step=pl.coalesce("send_step", "step", "receive_step"),
     )
@@ -121,34 +160,4 @@ def _within_steps(added: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
         )
         .drop("first_ns")
         .select(added.columns)
-    )
-
-
-def _with_causes(whole: pl.DataFrame, run: Run) -> pl.DataFrame:
-    """What no known record released has as its cause the task that ended last before on its rank."""
-    known = whole.select("rank", "id").unique().with_columns(pl.lit(True).alias("is_known"))
-    of_flow = run.flow_tasks.select("rank", "id").unique().with_columns(pl.lit(True).alias("is_of_flow"))
-    ends = run.tasks.filter(pl.col("role") == events.ROLE_TASK).select(
-        "rank", "end_ns", pl.col("id").alias("ended_last")
-    )
-    is_without = (
-        pl.col("is_known").is_null()
-        & (pl.col("is_of_flow").is_not_null() | (pl.col("role") != events.ROLE_TASK))
-        & pl.col("ended_last").is_not_null()
-    )
-    return (
-        whole.join(known, left_on=["rank", "released_by"], right_on=["rank", "id"], how="left")
-        .join(of_flow, on=["rank", "id"], how="left")
-        .sort("ready_ns", maintain_order=True)
-        .join_asof(
-            ends.sort("end_ns").rename({"end_ns": "before_ns"}),
-            left_on="ready_ns",
-            right_on="before_ns",
-            by="rank",
-            check_sortedness=False,
-        )
-        .with_columns(
-            pl.when(is_without).then("ended_last").otherwise("released_by").alias("released_by")
-        )
-        .select(whole.columns)
     )
