@@ -116,7 +116,7 @@ def _sends(received: pl.DataFrame, flows: pl.DataFrame, kind: int, last_task: in
         worker=pl.col("send_worker"),
         kind=pl.lit(kind),
         role=pl.lit(events.ROLE_SEND),
-        object=pl.col("destination").cast(pl.UInt64) * (1 << 32) + pl.col("sequence").cast(pl.UInt64),
+        object=_message_object("destination"),
         start_ns=pl.col("sent_ns"),
         end_ns=through,
         # A record may be of messages to several ranks; no task is released by a send.
@@ -133,13 +133,17 @@ def _receives(received: pl.DataFrame, kind: int) -> pl.DataFrame:
         worker=pl.col("receive_worker"),
         kind=pl.lit(kind),
         role=pl.lit(events.ROLE_RECEIVE),
-        object=pl.col("source").cast(pl.UInt64) * (1 << 32) + pl.col("sequence").cast(pl.UInt64),
+        object=_message_object("source"),
         start_ns=pl.col("expected_ns"),
         end_ns=pl.col("received_ns"),
         id=pl.col("record"),
         released_by=pl.lit(0),
         step=pl.col("step"),
     )
+
+
+def _message_object(peer: str) -> pl.Expr:
+    return pl.col(peer).cast(pl.UInt64) * (1 << 32) + pl.col("sequence").cast(pl.UInt64)
 
 
 def _rows(messages: pl.DataFrame, **columns: pl.Expr) -> pl.DataFrame:
