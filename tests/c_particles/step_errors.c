@@ -8,7 +8,7 @@
 
 #define CHECK(fact) check((fact), #fact, __FILE__, __LINE__)
 #define CHECK_DONE(call) check((call) == PLAIT_SUCCESS, #call, __FILE__, __LINE__)
-#define CHECK_REFUSED(call, sentence)                                                                           \
+#define CHECK_REFUSED(call, sentence) \
   check((call) == PLAIT_BAD_ARGUMENT && strstr(plait_last_error(), (sentence)) != NULL, #call, __FILE__, __LINE__)
 
 enum { COUNT = 600 };
