@@ -79,11 +79,11 @@ static swarm make_swarm(plait_runtime* runtime) {
 }
 
 static const int64_t* ids_of(const swarm* given) {
-  return plait_store_values(given->store, PLAIT_ID);
+  return (const int64_t*)plait_store_values(given->store, PLAIT_ID);
 }
 
 static int limit(plait_store* store, size_t count, const int32_t* places, double* longest, void* argument) {
-  const int64_t* ids = plait_store_values(store, PLAIT_ID);
+  const int64_t* ids = (const int64_t*)plait_store_values(store, PLAIT_ID);
   size_t k;
   (void)argument;
   for (k = 0; k < count; ++k) {
