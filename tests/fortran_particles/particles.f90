@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> Stores, interactions, neighbours and steps of one length, on any number of ranks. It prints nothing when all is right.
-!! Every rank computes all particles from their ids, and so compares with direct sums.
+!> Stores, interactions, neighbours and steps of one length, on any number of ranks. It prints nothing when all is
+!! right. Every rank computes all particles from their ids, and so compares with direct sums.
 module gas
   use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan
   use, intrinsic :: iso_c_binding

@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> Settings that the other programs leave at their defaults: ranks in a given grid, coordinates, reused trees, a cut-off,
-!! kinds of targets, and a search by the reach of sources; beside direct sums. It prints nothing when all is right.
+!> Settings that the other programs leave at their defaults: ranks in a given grid, coordinates, reused trees, a
+!! cut-off, kinds of targets, and a search by the reach of sources; beside direct sums. It prints nothing when all is
+!! right.
 module cloud
   use, intrinsic :: iso_c_binding
   use plait

@@ -219,7 +219,8 @@ contains
       end if
       if (.not. has_own_parts) cycle
       call check(abs(drifts(i) - (time - time_begin)) <= 0, "drifts have the durations of steps")
-      call check(abs(kicks(i) - length * (ended + merge(0d0, 0.5d0, time >= time_end))) <= 0, "kicks have their durations")
+      call check(abs(kicks(i) - length * (ended + merge(0d0, 0.5d0, time >= time_end))) <= 0, &
+                 "kicks have their durations")
       call check(ends(i) == ended, "each end of a step settles")
     end do
   end subroutine
