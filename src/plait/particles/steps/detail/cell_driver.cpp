@@ -52,7 +52,7 @@ CellDriver::CellDriver(const DriverPlace& place, StepPlan plan, const StepFields
 
 /// Initial reaches may be guesses: lists neighbours anew until no stage needs longer lists.
 void CellDriver::start() {
-  motion_.begin(now_);
+  run_task("begin", [this] { motion_.begin(now_); });
   bool again = true;
   for (std::uint32_t tries = 0; again && tries < first_tries_max; ++tries) {
     make_cells();
@@ -120,7 +120,7 @@ bool CellDriver::wants_cells(Ticks next) {
 
 void CellDriver::synchronise() {
   check_unchanged();
-  motion_.drift_all(now_);
+  drift_all();
   if (!has_forces() || steps_ == nullptr) {
     return;
   }
@@ -130,6 +130,17 @@ void CellDriver::synchronise() {
   place_.store.pack(plan_.integrator.forces, 0, count, before);
   sum_forces();
   place_.store.unpack(plan_.integrator.forces, 0, count, before);
+}
+
+void CellDriver::drift_all() {
+  run_task(drift_name, [this] { motion_.drift_all(now_); });
+}
+
+/// Runs `work` as a task, so that its error ends the run on every rank.
+void CellDriver::run_task(const char* name, std::function<void()> work) {
+  task::Graph graph;
+  graph.task(name, std::move(work));
+  place_.scheduler.run(graph);
 }
 
 /// Sums long-range forces on all particles.
@@ -142,13 +153,10 @@ void CellDriver::sum_forces() {
 // ---- cells ----
 
 void CellDriver::make_cells() {
-  motion_.drift_all(now_);
+  drift_all();
   distribute();
   steps_.reset();
-  // As a task, so that an error ends the run on every rank.
-  task::Graph graph;
-  graph.task("make cells", [this] { divide(); });
-  place_.scheduler.run(graph);
+  run_task("make cells", [this] { divide(); });
   halo_ = make_halo(place_.messages,
                     table_,
                     {.growth = plan_.cells.listed_growth},

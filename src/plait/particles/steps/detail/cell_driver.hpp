@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -52,6 +53,8 @@ class CellDriver {
 
  private:
   void make_cells();
+  void drift_all();
+  void run_task(const char* name, std::function<void()> work);
   void divide();
   void distribute();
   void sum_forces();
