@@ -93,6 +93,7 @@ class VirtualTime::Loop {
     idle_rounds_ = 0;
   }
   [[nodiscard]] nanoseconds read_clock();
+  [[nodiscard]] nanoseconds peek_clock() const;
   [[nodiscard]] Thread* running() const noexcept { return running_; }
   [[nodiscard]] std::uint64_t task_count() const noexcept { return task_count_; }
   [[nodiscard]] std::vector<Executor*> executors() const;
@@ -234,16 +235,21 @@ void VirtualTime::Loop::run_ready() {
   }
 }
 
-nanoseconds VirtualTime::Loop::read_clock() {
-  if (running_->measured_since) {
-    const auto took = static_cast<double>((machine.now() - *running_->measured_since).count());
-    return network_->clock().now() + nanoseconds{static_cast<nanoseconds::rep>(took * costs.scale())};
+nanoseconds VirtualTime::Loop::peek_clock() const {
+  const nanoseconds now = network_->clock().now();
+  if (!running_->measured_since) {
+    return now;
   }
-  if (++running_->clock_reads > options_.reads_max) {
+  const auto took = static_cast<double>((machine.now() - *running_->measured_since).count());
+  return now + nanoseconds{static_cast<nanoseconds::rep>(took * costs.scale())};
+}
+
+nanoseconds VirtualTime::Loop::read_clock() {
+  if (!running_->measured_since && ++running_->clock_reads > options_.reads_max) {
     sleep(options_.read_length);
     running_->clock_reads = options_.reads_max;  // it polls until it waits for something else
   }
-  return network_->clock().now();
+  return peek_clock();
 }
 
 /// Moves the clock to the next event. Throws when there never is one.
@@ -314,6 +320,10 @@ Rank VirtualTime::running() const noexcept {
 
 nanoseconds VirtualTime::read_clock() {
   return loop_->read_clock();
+}
+
+nanoseconds VirtualTime::peek_clock() const {
+  return loop_->peek_clock();
 }
 
 void VirtualTime::wait_for(nanoseconds length) {

@@ -70,6 +70,8 @@ Simulation::Simulation(const SimulationSettings& settings)
             {.stack_bytes = settings.stack_bytes, .on_progress = [this] { show_progress(); }}},
       network_{settings.ranks, with_executors(network_options(settings, routes_), time_)},
       mpi_(settings.ranks),
+      messages_{network_, time_.executors()},
+      communicators_{settings.ranks},
       is_shown_{settings.is_progress_shown && isatty(STDERR_FILENO) != 0} {}
 
 int Simulation::run(const std::function<int(Rank)>& rank) {
@@ -84,22 +86,6 @@ int Simulation::run(const std::function<int(Rank)>& rank) {
     }
   }
   return 0;
-}
-
-void Simulation::meet() {
-  const std::uint64_t mine = meetings_;
-  if (++meeting_ == rank_count()) {
-    meeting_ = 0;
-    ++meetings_;
-    for (Executor* const executor : time_.executors()) {
-      executor->notify();
-    }
-    return;
-  }
-  Executor& executor = *time_.executors()[time_.running().value()];
-  while (meetings_ == mine) {
-    executor.wait();
-  }
 }
 
 void Simulation::write_report() const {
