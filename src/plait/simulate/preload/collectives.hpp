@@ -42,7 +42,6 @@ class Collective {
   /// Each member sends `parts`, by rank; `unpack` is called for each member, in the order of arrival, until `request`
   /// is complete.
   void exchange(Parts parts, const Unpack& unpack, const RequestPointer& request);
-  void wait(const Request& request) { messages_.wait(self_, request); }
 
  private:
   void send(std::uint32_t to, Payload data);

@@ -30,6 +30,7 @@ struct Envelope {
 struct Request {
   std::size_t pending = 0;
   bool is_canceled = false;
+  MPI_Comm communicator = MPI_COMM_NULL;  ///< Of a receive: `source` has a rank there.
   Rank source;
   int tag = MPI_ANY_TAG;
   std::size_t bytes = 0;

@@ -82,15 +82,21 @@ Parts parts_of(const Blocks& from, const Blocks& into, std::uint32_t size) {
   return parts;
 }
 
+/// Returns when the own messages are under way. `into` is kept until `request` is complete.
+void start_all_to_all(
+    const MpiCall& call, const Blocks& from, const Blocks& into, MPI_Comm communicator, const RequestPointer& request) {
+  Collective collective = call.collective(communicator);
+  collective.exchange(
+      parts_of(from, into, collective.size()),
+      [into](std::uint32_t rank, const Bytes& data) { into.of(rank).unpack(data); },
+      request);
+}
+
 int all_to_all(const char* function, const Blocks& from, const Blocks& into, MPI_Comm communicator) {
   return run_call(function, [&](const MpiCall& call) {
-    Collective collective = call.collective(communicator);
     const auto request = std::make_shared<Request>();
-    collective.exchange(
-        parts_of(from, into, collective.size()),
-        [&into](std::uint32_t rank, const Bytes& data) { into.of(rank).unpack(data); },
-        request);
-    collective.wait(*request);
+    start_all_to_all(call, from, into, communicator, request);
+    call.messages().wait(call.self, *request);
   });
 }
 
@@ -227,6 +233,27 @@ extern "C" {
                                      {elements_of(from, 0, type), counts, begins},
                                      {elements_of(into, 0, type_in), counts_in, begins_in},
                                      communicator);
+}
+
+[[gnu::visibility("default")]] int MPI_Ialltoallv(const void* from,
+                                                  const int counts[],
+                                                  const int begins[],
+                                                  MPI_Datatype type,
+                                                  void* into,
+                                                  const int counts_in[],
+                                                  const int begins_in[],
+                                                  MPI_Datatype type_in,
+                                                  MPI_Comm communicator,
+                                                  MPI_Request* handle) {
+  return run_call(__func__, [&](const MpiCall& call) {
+    const auto request = std::make_shared<plait::simulate::Request>();
+    plait::simulate::start_all_to_all(call,
+                                      {elements_of(from, 0, type), counts, begins},
+                                      {elements_of(into, 0, type_in), counts_in, begins_in},
+                                      communicator,
+                                      request);
+    *handle = call.messages().keep(request);
+  });
 }
 
 [[gnu::visibility("default")]] int MPI_Reduce(

@@ -2,8 +2,6 @@
 // MPI_Comm_* and MPI_Group_* of simulated ranks.
 #include <algorithm>
 #include <cstring>
-#include <string>
-#include <tuple>
 #include <unistd.h>
 
 #include "plait/base/error.hpp"
@@ -67,6 +65,11 @@ MPI_Comm create_by_group(const MpiCall& call, MPI_Comm parent_handle, MPI_Group 
   }
   const std::uint32_t first = members.front().value();
   return call.communicators().create(parent.number(), ~static_cast<std::uint32_t>(tag), first, members);
+}
+
+void expect_predefined(MPI_Comm communicator) {
+  require(communicator == MPI_COMM_WORLD || communicator == MPI_COMM_SELF,
+          "simulated communicators other than MPI_COMM_WORLD and MPI_COMM_SELF have no attributes");
 }
 
 std::vector<Rank> chosen_of(const std::vector<Rank>& all, int count, const int* ranks) {
@@ -198,6 +201,28 @@ extern "C" {
 [[gnu::visibility("default")]] int MPI_Errhandler_free(MPI_Errhandler* handler) {
   *handler = MPI_ERRHANDLER_NULL;
   return MPI_SUCCESS;
+}
+
+// Attributes of the two predefined communicators are those of the library, once for all ranks.
+[[gnu::visibility("default")]] int MPI_Comm_set_attr(MPI_Comm communicator, int key, void* value) {
+  return run_call(__func__, [&](const MpiCall&) {
+    plait::simulate::expect_predefined(communicator);
+    PMPI_Comm_set_attr(communicator, key, value);
+  });
+}
+
+[[gnu::visibility("default")]] int MPI_Comm_get_attr(MPI_Comm communicator, int key, void* value, int* flag) {
+  return run_call(__func__, [&](const MpiCall&) {
+    plait::simulate::expect_predefined(communicator);
+    PMPI_Comm_get_attr(communicator, key, value, flag);
+  });
+}
+
+[[gnu::visibility("default")]] int MPI_Comm_delete_attr(MPI_Comm communicator, int key) {
+  return run_call(__func__, [&](const MpiCall&) {
+    plait::simulate::expect_predefined(communicator);
+    PMPI_Comm_delete_attr(communicator, key);
+  });
 }
 
 [[gnu::visibility("default")]] int MPI_Get_processor_name(char* name, int* length) {

@@ -24,21 +24,15 @@ void set_status(MPI_Status* status, const Request& request, int source) {
   PMPI_Status_set_cancelled(status, request.is_canceled ? 1 : 0);
 }
 
-/// A request of the program, which knows the communicator of its receive.
-struct ProgramRequest final : Request {
-  MPI_Comm communicator = MPI_COMM_NULL;
-};
-
 int source_in(const MpiCall& call, const Request& request) {
-  const auto* const of_program = static_cast<const ProgramRequest*>(&request);
-  if (!request.source || of_program->communicator == MPI_COMM_NULL) {
+  if (!request.source || request.communicator == MPI_COMM_NULL) {
     return MPI_ANY_SOURCE;
   }
-  return static_cast<int>(call.communicator(of_program->communicator).rank_of(request.source).value_or(0));
+  return static_cast<int>(call.communicator(request.communicator).rank_of(request.source).value_or(0));
 }
 
-std::shared_ptr<ProgramRequest> start_send(const MpiCall& call, const Elements& from, int to, int tag, MPI_Comm comm) {
-  auto request = std::make_shared<ProgramRequest>();
+RequestPointer start_send(const MpiCall& call, const Elements& from, int to, int tag, MPI_Comm comm) {
+  auto request = std::make_shared<Request>();
   if (to != MPI_PROC_NULL) {
     const Communicator& communicator = call.communicator(comm);
     Parts parts;
@@ -53,9 +47,9 @@ std::shared_ptr<ProgramRequest> start_send(const MpiCall& call, const Elements& 
   return request;
 }
 
-std::shared_ptr<ProgramRequest> start_receive(
+RequestPointer start_receive(
     const MpiCall& call, const Elements& into, int from, int tag, MPI_Comm comm) {
-  auto request = std::make_shared<ProgramRequest>();
+  auto request = std::make_shared<Request>();
   request->communicator = comm;
   if (from == MPI_PROC_NULL) {
     request->communicator = MPI_COMM_NULL;

@@ -59,6 +59,7 @@ class Simulation {
 
   const SimulationSettings settings_;
   const std::unique_ptr<Clock> machine_;
+  const std::unique_ptr<Clock> processor_;  ///< Measures what ranks compute: the time of the thread alone.
   const nanoseconds started_;
   TaskCosts costs_;
   const std::optional<PlatformRoutes> routes_;
