@@ -150,6 +150,33 @@ Bytes Collective::exclusive_scan(Bytes mine, const Combine& combine) {
   return lower;
 }
 
+/// Bruck, Ho, Kipnis, Upfal and Weathersby, "Efficient algorithms for all-to-all communications in multiport
+/// message-passing systems", IEEE TPDS 8, 1997.
+Parts Collective::exchange_small(Parts parts) {
+  std::ranges::rotate(parts, parts.begin() + static_cast<std::ptrdiff_t>(rank_));  // by distance to its receiver
+  for (std::uint64_t distance = 1; distance < size(); distance *= 2) {
+    Parts leaving;
+    for (std::uint64_t i = distance; i < size(); ++i) {
+      if ((i & distance) != 0) {
+        leaving.push_back(std::move(parts[i]));
+      }
+    }
+    send(static_cast<std::uint32_t>((rank_ + distance) % size()), std::make_shared<const Parts>(std::move(leaving)));
+    const Payload coming = receive(static_cast<std::uint32_t>((rank_ + size() - distance) % size()));
+    auto next = coming->begin();
+    for (std::uint64_t i = distance; i < size(); ++i) {
+      if ((i & distance) != 0) {
+        parts[i] = *next++;
+      }
+    }
+  }
+  Parts by_sender(size());
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    by_sender[(rank_ + size() - i) % size()] = std::move(parts[i]);
+  }
+  return by_sender;
+}
+
 void Collective::exchange(Parts parts, const Unpack& unpack, const RequestPointer& request) {
   for (std::uint32_t distance = 1; distance < size(); ++distance) {
     const std::uint32_t from = (rank_ + size() - distance) % size();

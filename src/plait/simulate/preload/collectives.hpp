@@ -38,6 +38,10 @@ class Collective {
   /// Combines those of lower ranks, and nothing on rank 0.
   [[nodiscard]] Bytes exclusive_scan(Bytes mine, const Combine& combine);
 
+  /// Each member gives `parts`, by rank; returns what the members gave to this one, by rank. For small parts: log2 of
+  /// the members messages one after the other, with half of the parts each.
+  [[nodiscard]] Parts exchange_small(Parts parts);
+
   using Unpack = std::function<void(std::uint32_t from, const Bytes& data)>;
   /// Each member sends `parts`, by rank; `unpack` is called for each member, in the order of arrival, until `request`
   /// is complete.

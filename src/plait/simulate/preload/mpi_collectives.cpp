@@ -72,6 +72,9 @@ int scatter(const char* function, const Blocks& from, const Elements& into, int 
   });
 }
 
+/// Up to so many bytes for each member, an all-to-all has few messages of many parts.
+constexpr std::size_t small_bytes_max = 256;
+
 /// What a member sends of an all-to-all.
 Parts parts_of(const Blocks& from, const Blocks& into, std::uint32_t size) {
   const Blocks& given = from.buffer.address == MPI_IN_PLACE ? into : from;
@@ -92,8 +95,20 @@ void start_all_to_all(
       request);
 }
 
+void all_to_all_small(const MpiCall& call, const Blocks& from, const Blocks& into, MPI_Comm communicator) {
+  Collective collective = call.collective(communicator);
+  const Parts parts = collective.exchange_small(parts_of(from, into, collective.size()));
+  for (std::uint32_t rank = 0; rank < collective.size(); ++rank) {
+    unpack(into.of(rank), parts[rank]);
+  }
+}
+
 int all_to_all(const char* function, const Blocks& from, const Blocks& into, MPI_Comm communicator) {
   return run_call(function, [&](const MpiCall& call) {
+    if (into.counts == nullptr && into.buffer.bytes() <= small_bytes_max) {
+      all_to_all_small(call, from, into, communicator);
+      return;
+    }
     const auto request = std::make_shared<Request>();
     start_all_to_all(call, from, into, communicator, request);
     call.messages().wait(call.self, *request);
