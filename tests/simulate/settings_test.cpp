@@ -34,7 +34,11 @@ TEST(SimulateSettings, are_read) {
 
 TEST(SimulateSettings, name_the_file_in_errors) {
   EXPECT_EQ(read_settings("/nowhere/settings.json").error().code(), ErrorCode::io);
-  for (const char* const text : {"{", "{}", R"({"ranks": "many"})", R"({"ranks": 2, "kinds": {"a": "b"}})", R"({"ranks": 2, "outside": "always"})"}) {
+  for (const char* const text : {"{",
+                                 "{}",
+                                 R"({"ranks": "many"})",
+                                 R"({"ranks": 2, "kinds": {"a": "b"}})",
+                                 R"({"ranks": 2, "outside": "always"})"}) {
     const auto read = read_settings(written(text));
     ASSERT_FALSE(read) << text;
     EXPECT_EQ(read.error().code(), ErrorCode::bad_input);

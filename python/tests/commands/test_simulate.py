@@ -122,7 +122,10 @@ def test_errors_of_ranks_end_the_command(cholesky: str, costs: Path) -> None:
 #: Arguments of each program, and what the lines of its results begin with.
 _PROGRAMS = {
     "plait-ring": (("run", "{folder}/ring.hdf5", "--steps", "3"), ("step ",)),
-    "plait-pic": (("--problem", "two-stream", "--cells", "64", "8", "--steps", "5"), ("checksum", "Gauss")),
+    "plait-pic": (
+        ("--problem", "two-stream", "--cells", "64", "8", "--steps", "5"),
+        ("checksum", "Gauss"),
+    ),
     "plait-sph": (("run", "--problem", "sod", "--resolution", "10", "--steps", "3"), ("  ",)),
     "plait-dns": (("--problem", "taylor-green", "--points", "16", "--steps", "3"), ("       ",)),
 }
@@ -151,9 +154,9 @@ def test_programs_compute_what_they_compute_on_real_ranks(
     program: tuple[list[str], tuple[str, ...]], tmp_path: Path
 ) -> None:
     command_line, starts = program
+    words = ("-n", "4", "-w", "1", "--quiet", "-o", str(tmp_path / "real"))
     real = subprocess.run(
-        [sys.executable, "-m", "plait", "run", "-n", "4", "-w", "1", "-o", str(tmp_path / "real"), "--quiet"]
-        + command_line,
+        [sys.executable, "-m", "plait", "run", *words, *command_line],
         capture_output=True,
         text=True,
         check=False,

@@ -27,8 +27,8 @@ struct SimulationSettings {
 };
 
 /// Reads the file of settings, JSON: `ranks`, `platform` (a file), `kinds` (nanoseconds by name), `skip_bodies`,
-/// `scale`, `overhead_ns`, `outside` (`none` or `measured`), `stack_bytes`, `progress`, `report`; all but `ranks` may be
-/// absent. Error: `io` or `bad_input`, with the name of the file.
+/// `scale`, `overhead_ns`, `outside` (`none` or `measured`), `stack_bytes`, `progress`, `report`; all but `ranks` may
+/// be absent. Error: `io` or `bad_input`, with the name of the file.
 [[nodiscard]] Result<SimulationSettings> read_settings(const std::filesystem::path& file);
 
 }  // namespace plait::simulate

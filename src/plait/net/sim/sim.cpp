@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One machine in one file: each kind of event changes the same few numbers of ranks and links.
 #include "plait/net/sim/sim.hpp"
 
 #include <algorithm>

@@ -9,7 +9,7 @@ namespace plait::simulate {
 namespace {
 
 /// Of the messages of collective operations; those of the program have the communicator's number alone.
-std::uint64_t context_of(const Communicator& communicator) noexcept {
+std::uint64_t context_of(const SimulatedCommunicator& communicator) noexcept {
   return std::uint64_t{communicator.number()} | std::uint64_t{1} << 32U;
 }
 
@@ -21,14 +21,14 @@ Payload one_part(Bytes data) {
 
 }  // namespace
 
-Collective::Collective(Messages& messages, Communicator& communicator, Rank self)
+SimulatedCollective::SimulatedCollective(Messages& messages, SimulatedCommunicator& communicator, Rank self)
     : messages_{messages},
       communicator_{communicator},
       self_{self},
       rank_{communicator.rank_of(self).value()},
       number_{communicator.next_operation(rank_)} {}
 
-void Collective::send(std::uint32_t to, Payload data) {
+void SimulatedCollective::send(std::uint32_t to, Payload data) {
   messages_.send(self_,
                  communicator_.members()[to],
                  context_of(communicator_),
@@ -37,9 +37,9 @@ void Collective::send(std::uint32_t to, Payload data) {
                  nullptr);
 }
 
-Payload Collective::receive(std::uint32_t from) {
+Payload SimulatedCollective::receive(std::uint32_t from) {
   Payload received;
-  const auto request = std::make_shared<Request>();
+  const auto request = std::make_shared<SimulatedRequest>();
   messages_.receive(self_,
                     {context_of(communicator_), communicator_.members()[from], static_cast<int>(number_)},
                     request,
@@ -49,7 +49,7 @@ Payload Collective::receive(std::uint32_t from) {
 }
 
 /// Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization", 1988: by dissemination.
-void Collective::barrier() {
+void SimulatedCollective::barrier() {
   const Payload nothing = std::make_shared<const Parts>();
   for (std::uint64_t distance = 1; distance < size(); distance *= 2) {
     send(static_cast<std::uint32_t>((rank_ + distance) % size()), nothing);
@@ -57,7 +57,7 @@ void Collective::barrier() {
   }
 }
 
-Payload Collective::broadcast(std::uint32_t root, Payload mine) {
+Payload SimulatedCollective::broadcast(std::uint32_t root, Payload mine) {
   const std::uint32_t from_root = (rank_ + size() - root) % size();
   std::uint64_t distance = 1;
   while (distance < size() && (from_root & distance) == 0) {
@@ -74,7 +74,7 @@ Payload Collective::broadcast(std::uint32_t root, Payload mine) {
   return mine;
 }
 
-Parts Collective::gather(std::uint32_t root, Bytes mine) {
+Parts SimulatedCollective::gather(std::uint32_t root, Bytes mine) {
   const std::uint32_t from_root = (rank_ + size() - root) % size();
   Parts parts;
   parts.push_back(std::move(mine));
@@ -93,12 +93,12 @@ Parts Collective::gather(std::uint32_t root, Bytes mine) {
   return parts;
 }
 
-Payload Collective::all_gather(Bytes mine) {
+Payload SimulatedCollective::all_gather(Bytes mine) {
   Parts parts = gather(0, std::move(mine));
   return broadcast(0, std::make_shared<const Parts>(std::move(parts)));
 }
 
-Bytes Collective::scatter(std::uint32_t root, Parts parts) {
+Bytes SimulatedCollective::scatter(std::uint32_t root, Parts parts) {
   if (rank_ != root) {
     return receive(root)->front();
   }
@@ -110,7 +110,7 @@ Bytes Collective::scatter(std::uint32_t root, Parts parts) {
   return std::move(parts[root]);
 }
 
-Bytes Collective::reduce(std::uint32_t root, Bytes mine, const Combine& combine) {
+Bytes SimulatedCollective::reduce(std::uint32_t root, Bytes mine, const Combine& combine) {
   for (std::uint64_t distance = 1; distance < size(); distance *= 2) {  // towards rank 0, in the order of ranks
     if ((rank_ & distance) != 0) {
       send(static_cast<std::uint32_t>(rank_ - distance), one_part(std::move(mine)));
@@ -131,11 +131,11 @@ Bytes Collective::reduce(std::uint32_t root, Bytes mine, const Combine& combine)
   return rank_ == root ? receive(0)->front() : Bytes{};
 }
 
-Bytes Collective::all_reduce(Bytes mine, const Combine& combine) {
+Bytes SimulatedCollective::all_reduce(Bytes mine, const Combine& combine) {
   return broadcast(0, one_part(reduce(0, std::move(mine), combine)))->front();
 }
 
-Bytes Collective::exclusive_scan(Bytes mine, const Combine& combine) {
+Bytes SimulatedCollective::exclusive_scan(Bytes mine, const Combine& combine) {
   Bytes lower;  // of the ranks below that are combined in `mine`
   for (std::uint64_t distance = 1; distance < size(); distance *= 2) {
     if (rank_ + distance < size()) {
@@ -152,7 +152,7 @@ Bytes Collective::exclusive_scan(Bytes mine, const Combine& combine) {
 
 /// Bruck, Ho, Kipnis, Upfal and Weathersby, "Efficient algorithms for all-to-all communications in multiport
 /// message-passing systems", IEEE TPDS 8, 1997.
-Parts Collective::exchange_small(Parts parts) {
+Parts SimulatedCollective::exchange_small(Parts parts) {
   std::ranges::rotate(parts, parts.begin() + static_cast<std::ptrdiff_t>(rank_));  // by distance to its receiver
   for (std::uint64_t distance = 1; distance < size(); distance *= 2) {
     Parts leaving;
@@ -177,7 +177,7 @@ Parts Collective::exchange_small(Parts parts) {
   return by_sender;
 }
 
-void Collective::exchange(Parts parts, const Unpack& unpack, const RequestPointer& request) {
+void SimulatedCollective::exchange(Parts parts, const Unpack& unpack, const RequestPointer& request) {
   for (std::uint32_t distance = 1; distance < size(); ++distance) {
     const std::uint32_t from = (rank_ + size() - distance) % size();
     messages_.receive(self_,

@@ -11,10 +11,10 @@ namespace plait::simulate {
 
 /// One collective operation of a communicator, as one member executes it, by messages: trees of binomial shape for what
 /// has a root, with about log2(members) messages one after the other. Each object is used for one call.
-class Collective {
+class SimulatedCollective {
  public:
   /// Borrows both. Expects: each member creates its objects in the same order.
-  Collective(Messages& messages, Communicator& communicator, Rank self);
+  SimulatedCollective(Messages& messages, SimulatedCommunicator& communicator, Rank self);
 
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   [[nodiscard]] std::uint32_t size() const noexcept { return communicator_.size(); }
@@ -52,7 +52,7 @@ class Collective {
   [[nodiscard]] Payload receive(std::uint32_t from);
 
   Messages& messages_;
-  Communicator& communicator_;
+  SimulatedCommunicator& communicator_;
   Rank self_;
   std::uint32_t rank_;
   std::uint32_t number_;

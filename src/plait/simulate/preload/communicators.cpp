@@ -21,28 +21,28 @@ std::vector<Rank> all_ranks(std::uint32_t count) {
 
 }  // namespace
 
-Communicator::Communicator(std::uint32_t number, std::vector<Rank> members)
+SimulatedCommunicator::SimulatedCommunicator(std::uint32_t number, std::vector<Rank> members)
     : number_{number}, members_{std::move(members)}, operations_(members_.size()) {
   for (std::uint32_t rank = 0; rank < size(); ++rank) {
     ranks_.emplace(members_[rank].value(), rank);
   }
 }
 
-Rank Communicator::member(int rank) const {
+Rank SimulatedCommunicator::member(int rank) const {
   if (rank < 0 || static_cast<std::uint32_t>(rank) >= size()) {
     throw Error{ErrorCode::bad_argument, fmt::format("there is no rank {} in a communicator of {}", rank, size())};
   }
   return members_[static_cast<std::size_t>(rank)];
 }
 
-std::optional<std::uint32_t> Communicator::rank_of(Rank member) const {
+std::optional<std::uint32_t> SimulatedCommunicator::rank_of(Rank member) const {
   const auto found = ranks_.find(member.value());
   return found != ranks_.end() ? std::optional{found->second} : std::nullopt;
 }
 
-Communicators::Communicators(std::uint32_t world_size) : world_{count_++, all_ranks(world_size)} {}
+SimulatedCommunicators::SimulatedCommunicators(std::uint32_t world_size) : world_{count_++, all_ranks(world_size)} {}
 
-Communicator& Communicators::find(MPI_Comm handle, Rank caller) {
+SimulatedCommunicator& SimulatedCommunicators::find(MPI_Comm handle, Rank caller) {
   if (handle == MPI_COMM_WORLD) {
     return world_;
   }
@@ -59,15 +59,15 @@ Communicator& Communicators::find(MPI_Comm handle, Rank caller) {
   return *found->second;
 }
 
-MPI_Comm Communicators::create(std::uint32_t parent,
-                               std::uint32_t operation,
-                               std::uint32_t part,
-                               const std::vector<Rank>& members) {
+MPI_Comm SimulatedCommunicators::create(std::uint32_t parent,
+                                        std::uint32_t operation,
+                                        std::uint32_t part,
+                                        const std::vector<Rank>& members) {
   const Origin origin{parent, operation, part};
   auto [expected, is_first] = expected_.try_emplace(origin, 0, members.size());
   if (is_first) {
     expected->second.first = count_++;
-    created_.emplace(expected->second.first, std::make_unique<Communicator>(expected->second.first, members));
+    created_.emplace(expected->second.first, std::make_unique<SimulatedCommunicator>(expected->second.first, members));
   }
   const std::uint32_t number = expected->second.first;
   if (--expected->second.second == 0) {
@@ -76,19 +76,19 @@ MPI_Comm Communicators::create(std::uint32_t parent,
   return to_handle<MPI_Comm>(number);
 }
 
-void Communicators::free(MPI_Comm handle, Rank caller) {
+void SimulatedCommunicators::free(MPI_Comm handle, Rank caller) {
   require(handle != MPI_COMM_WORLD, "MPI_COMM_WORLD cannot be freed");
   if (handle != MPI_COMM_SELF && find(handle, caller).release()) {
     created_.erase(to_number(handle));
   }
 }
 
-MPI_Group Communicators::create_group(std::vector<Rank> members) {
+MPI_Group SimulatedCommunicators::create_group(std::vector<Rank> members) {
   groups_.emplace(++group_count_, std::move(members));
   return to_handle<MPI_Group>(group_count_);
 }
 
-const std::vector<Rank>& Communicators::group(MPI_Group handle) const {
+const std::vector<Rank>& SimulatedCommunicators::group(MPI_Group handle) const {
   static const std::vector<Rank> none;
   if (handle == MPI_GROUP_EMPTY) {
     return none;
@@ -98,7 +98,7 @@ const std::vector<Rank>& Communicators::group(MPI_Group handle) const {
   return found->second;
 }
 
-void Communicators::free_group(MPI_Group handle) {
+void SimulatedCommunicators::free_group(MPI_Group handle) {
   if (handle != MPI_GROUP_EMPTY) {
     (void)group(handle);
     groups_.erase(to_number(handle));

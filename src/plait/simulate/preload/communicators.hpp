@@ -15,10 +15,10 @@
 namespace plait::simulate {
 
 /// A communicator: one object for all its members.
-class Communicator {
+class SimulatedCommunicator {
  public:
   /// `number`: which no other communicator has. `members`: ranks of the world, by rank of the communicator.
-  Communicator(std::uint32_t number, std::vector<Rank> members);
+  SimulatedCommunicator(std::uint32_t number, std::vector<Rank> members);
 
   [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(members_.size()); }
@@ -42,12 +42,12 @@ class Communicator {
 };
 
 /// All communicators and groups of a simulation. Memory: a communicator takes 20 bytes a member, once for all ranks.
-class Communicators {
+class SimulatedCommunicators {
  public:
-  explicit Communicators(std::uint32_t world_size);
+  explicit SimulatedCommunicators(std::uint32_t world_size);
 
   /// Throws: `Error` with `bad_argument` when `caller` has no such communicator.
-  [[nodiscard]] Communicator& find(MPI_Comm handle, Rank caller);
+  [[nodiscard]] SimulatedCommunicator& find(MPI_Comm handle, Rank caller);
   /// The communicator of these members which the `operation` of `parent` creates; `part` distinguishes several. Each
   /// member calls.
   [[nodiscard]] MPI_Comm create(std::uint32_t parent,
@@ -70,9 +70,9 @@ class Communicators {
   };
 
   std::uint32_t count_ = 0;
-  Communicator world_;
-  std::map<Rank, Communicator> alone_;
-  std::unordered_map<std::uint32_t, std::unique_ptr<Communicator>> created_;
+  SimulatedCommunicator world_;
+  std::map<Rank, SimulatedCommunicator> alone_;
+  std::unordered_map<std::uint32_t, std::unique_ptr<SimulatedCommunicator>> created_;
   /// What members that call later get, with the number of calls that are missing.
   std::map<Origin, std::pair<std::uint32_t, std::size_t>> expected_;
   std::unordered_map<std::uint32_t, std::vector<Rank>> groups_;

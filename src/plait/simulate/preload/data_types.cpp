@@ -39,15 +39,15 @@ int count_for_mpi(std::size_t count) {
 
 }  // namespace
 
-std::size_t Elements::bytes() const {
+std::size_t TypedElements::bytes() const {
   return count == 0 ? 0 : count * layout_of(type).size;
 }
 
-Elements Elements::part(std::ptrdiff_t first, std::size_t how_many) const {
+TypedElements TypedElements::part(std::ptrdiff_t first, std::size_t how_many) const {
   return {static_cast<std::byte*>(address) + first * layout_of(type).extent, how_many, type};
 }
 
-Bytes Elements::pack() const {
+Bytes TypedElements::pack() const {
   if (count == 0) {
     return {};
   }
@@ -64,7 +64,7 @@ Bytes Elements::pack() const {
   return packed;
 }
 
-void Elements::unpack(const Bytes& from) const {
+void TypedElements::unpack(const Bytes& from) const {
   if (from.empty()) {
     return;
   }
@@ -83,7 +83,7 @@ void Elements::unpack(const Bytes& from) const {
               MPI_COMM_SELF);
 }
 
-Bytes combine(const Bytes& left, Bytes right, const Elements& like, MPI_Op operation) {
+Bytes combine(const Bytes& left, Bytes right, const TypedElements& like, MPI_Op operation) {
   require(left.size() == right.size(), "ranks give different numbers of elements to one reduction");
   if (!right.empty()) {
     require(layout_of(like.type).is_contiguous, "reductions of simulated ranks take datatypes without gaps");

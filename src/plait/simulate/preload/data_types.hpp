@@ -15,8 +15,8 @@ namespace plait::simulate {
 using Parts = std::vector<Bytes>;
 using Payload = std::shared_ptr<const Parts>;
 
-/// Elements of an MPI datatype in a caller's memory. Datatypes and operations are those of the MPI library.
-struct Elements {
+/// TypedElements of an MPI datatype in a caller's memory. Datatypes and operations are those of the MPI library.
+struct TypedElements {
   void* address = nullptr;
   std::size_t count = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -24,18 +24,18 @@ struct Elements {
   /// Of the elements without gaps.
   [[nodiscard]] std::size_t bytes() const;
   /// Those that begin `first` extents of the type further on.
-  [[nodiscard]] Elements part(std::ptrdiff_t first, std::size_t how_many) const;
+  [[nodiscard]] TypedElements part(std::ptrdiff_t first, std::size_t how_many) const;
   [[nodiscard]] Bytes pack() const;
   /// Expects: at most as many bytes as these elements have.
   void unpack(const Bytes& from) const;
 };
 
-/// As `Elements::address`, from what MPI declares constant.
-[[nodiscard]] inline Elements elements_of(const void* address, int count, MPI_Datatype type) {
+/// As `TypedElements::address`, from what MPI declares constant.
+[[nodiscard]] inline TypedElements elements_of(const void* address, int count, MPI_Datatype type) {
   return {const_cast<void*>(address), static_cast<std::size_t>(count), type};  // NOLINT: only `unpack` writes
 }
 
 /// Combines elements without gaps of a predefined type: returns `left` op `right`.
-[[nodiscard]] Bytes combine(const Bytes& left, Bytes right, const Elements& like, MPI_Op operation);
+[[nodiscard]] Bytes combine(const Bytes& left, Bytes right, const TypedElements& like, MPI_Op operation);
 
 }  // namespace plait::simulate

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -12,7 +13,7 @@ inline constexpr std::uint32_t first_handle = 0x70000000;
 template <class Handle>
 [[nodiscard]] Handle to_handle(std::uint32_t number) noexcept {
   if constexpr (std::is_pointer_v<Handle>) {
-    return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(first_handle) + number);
+    return std::bit_cast<Handle>(static_cast<std::uintptr_t>(first_handle) + number);
   } else {
     return static_cast<Handle>(first_handle + number);
   }
@@ -22,7 +23,7 @@ template <class Handle>
 template <class Handle>
 [[nodiscard]] std::uint32_t to_number(Handle handle) noexcept {
   if constexpr (std::is_pointer_v<Handle>) {
-    return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(handle) - first_handle);
+    return static_cast<std::uint32_t>(std::bit_cast<std::uintptr_t>(handle) - first_handle);
   } else {
     return static_cast<std::uint32_t>(handle) - first_handle;
   }

@@ -13,8 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "preload"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "preload"))
 
 from mpi_declarations import Function, declarations
 
@@ -22,6 +21,7 @@ _SHARED = re.compile(r"\bMPI_(Comm|Group|Request|Win|File|Message|Session)\b")
 #: Persistent collective operations, which Open MPI has under these names beside mpi.h.
 _EXTENSIONS = ("Allgather", "Allgatherv", "Allreduce", "Alltoall", "Alltoallv", "Alltoallw", "Barrier", "Bcast")
 _DEFINED = re.compile(r"\]\] \w+ MPI_(\w+)\(")
+
 
 def is_refused(name: str, declared: Function, defined: set[str]) -> bool:
     takes_shared = any(_SHARED.search(one.kind) for one in declared.parameters)
@@ -40,7 +40,7 @@ def refusal(name: str, declared: Function) -> str:
 def main() -> None:
     compiler, output, *flags = sys.argv[1:]
     defined: set[str] = set()
-    for source in HERE.glob("mpi*.cpp"):
+    for source in Path(__file__).resolve().parent.glob("mpi*.cpp"):
         defined.update(_DEFINED.findall(source.read_text()))
     declared = declarations(compiler, flags)
     text = [

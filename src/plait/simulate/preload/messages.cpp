@@ -10,7 +10,7 @@
 namespace plait::simulate {
 namespace {
 
-bool matches(const Envelope& wanted, const Envelope& message) noexcept {
+bool matches(const MessagePattern& wanted, const MessagePattern& message) noexcept {
   return wanted.context == message.context && (!wanted.source || wanted.source == message.source) &&
          (!wanted.tag || wanted.tag == message.tag);
 }
@@ -46,12 +46,12 @@ void Messages::send(Rank from, Rank to, std::uint64_t context, int tag, Payload 
                  });
 }
 
-void Messages::receive(Rank at, const Envelope& wanted, RequestPointer request, Received received) {
+void Messages::receive(Rank at, const MessagePattern& wanted, RequestPointer request, Received received) {
   ++request->pending;
   Mailbox& box = mailboxes_[at.value()];
   const Posted posted{wanted, std::move(request), std::move(received)};
   const auto found = std::ranges::find_if(
-      box.arrived, [&](const Envelope& message) { return matches(wanted, message); }, &Arrived::envelope);
+      box.arrived, [&](const MessagePattern& message) { return matches(wanted, message); }, &Arrived::envelope);
   if (found == box.arrived.end()) {
     box.posted.push_back(posted);
     return;
@@ -64,7 +64,7 @@ void Messages::receive(Rank at, const Envelope& wanted, RequestPointer request, 
 void Messages::arrive(Rank to, Arrived message) {
   Mailbox& box = mailboxes_[to.value()];
   const auto found = std::ranges::find_if(
-      box.posted, [&](const Envelope& wanted) { return matches(wanted, message.envelope); }, &Posted::wanted);
+      box.posted, [&](const MessagePattern& wanted) { return matches(wanted, message.envelope); }, &Posted::wanted);
   if (found == box.posted.end()) {
     box.arrived.push_back(std::move(message));
   } else {
@@ -95,7 +95,7 @@ bool Messages::cancel(Rank at, const RequestPointer& request) {
   return true;
 }
 
-void Messages::wait(Rank at, const Request& request) {
+void Messages::wait(Rank at, const SimulatedRequest& request) {
   while (request.pending > 0) {
     executors_[at.value()]->wait();
   }

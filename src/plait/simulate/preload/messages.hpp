@@ -19,15 +19,15 @@
 
 namespace plait::simulate {
 
-/// What a receive takes, and what a message has. Ranks are those of the world.
-struct Envelope {
+/// What a receive takes, or what a message has. Ranks are those of the world.
+struct MessagePattern {
   std::uint64_t context = 0;
   std::optional<Rank> source;  ///< Nothing: any.
   std::optional<int> tag;      ///< Nothing: any.
 };
 
 /// An operation under way. It is complete when nothing is pending.
-struct Request {
+struct SimulatedRequest {
   std::size_t pending = 0;
   bool is_canceled = false;
   MPI_Comm communicator = MPI_COMM_NULL;  ///< Of a receive: `source` has a rank there.
@@ -35,7 +35,7 @@ struct Request {
   int tag = MPI_ANY_TAG;
   std::size_t bytes = 0;
 };
-using RequestPointer = std::shared_ptr<Request>;
+using RequestPointer = std::shared_ptr<SimulatedRequest>;
 
 /// Messages of simulated ranks: they travel on the simulated network, and wait where they arrive for their receive.
 ///
@@ -56,11 +56,11 @@ class Messages {
   /// Sends `data` from `from`. `request`: completed as well; may be null.
   void send(Rank from, Rank to, std::uint64_t context, int tag, Payload data, RequestPointer request);
   /// Receives one message at `at`. `request`: completed then.
-  void receive(Rank at, const Envelope& wanted, RequestPointer request, Received received);
+  void receive(Rank at, const MessagePattern& wanted, RequestPointer request, Received received);
   /// Removes a receive that has no message yet. False when there is none.
   bool cancel(Rank at, const RequestPointer& request);
   /// Waits until the request is complete. Expects: a thread of rank `at` calls.
-  void wait(Rank at, const Request& request);
+  void wait(Rank at, const SimulatedRequest& request);
 
   /// A handle for a request, until it is taken out.
   [[nodiscard]] MPI_Request keep(RequestPointer request);
@@ -70,11 +70,11 @@ class Messages {
 
  private:
   struct Arrived {
-    Envelope envelope;
+    MessagePattern envelope;
     Payload data;
   };
   struct Posted {
-    Envelope wanted;
+    MessagePattern wanted;
     RequestPointer request;
     Received received;
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MPI of simulated ranks: what starts and ends a program. Communicators, messages and collective operations are in
-// the files beside this one; what concerns one process alone, as datatypes and operations, is of the library behind.
+// The MPI of simulated ranks: what starts and ends a program. SimulatedCommunicators, messages and collective
+// operations are in the files beside this one; what concerns one process alone, as datatypes and operations, is of the
+// library behind.
 #include <cstdio>
 #include <cstdlib>
 

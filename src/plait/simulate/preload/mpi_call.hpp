@@ -16,9 +16,13 @@ struct MpiCall {
   Rank self;
 
   [[nodiscard]] Messages& messages() const { return simulation.messages(); }
-  [[nodiscard]] Communicators& communicators() const { return simulation.communicators(); }
-  [[nodiscard]] Communicator& communicator(MPI_Comm handle) const { return communicators().find(handle, self); }
-  [[nodiscard]] Collective collective(MPI_Comm handle) const { return {messages(), communicator(handle), self}; }
+  [[nodiscard]] SimulatedCommunicators& communicators() const { return simulation.communicators(); }
+  [[nodiscard]] SimulatedCommunicator& communicator(MPI_Comm handle) const {
+    return communicators().find(handle, self);
+  }
+  [[nodiscard]] SimulatedCollective collective(MPI_Comm handle) const {
+    return {messages(), communicator(handle), self};
+  }
 };
 
 /// Ends the process with a sentence that names the caller and `function`.

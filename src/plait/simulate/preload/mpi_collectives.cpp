@@ -11,35 +11,35 @@ namespace {
 
 /// Where the elements of each member are in a buffer: `counts` and `begins` by rank, or `count` for all.
 struct Blocks {
-  Elements buffer;
+  TypedElements buffer;
   const int* counts = nullptr;
   const int* begins = nullptr;
 
-  [[nodiscard]] Elements of(std::uint32_t rank) const {
+  [[nodiscard]] TypedElements of(std::uint32_t rank) const {
     return counts != nullptr ? buffer.part(begins[rank], static_cast<std::size_t>(counts[rank]))
                              : buffer.part(static_cast<std::ptrdiff_t>(rank * buffer.count), buffer.count);
   }
 };
 
-void unpack(const Elements& into, const Bytes& data) {
+void unpack(const TypedElements& into, const Bytes& data) {
   require(data.size() <= into.bytes(), "a member gives more elements than another one expects of it");
   into.unpack(data);
 }
 
 /// `mine`: nothing for MPI_IN_PLACE, where the elements are in the result.
-Bytes pack(const Elements& mine, const Elements& in_place) {
+Bytes pack(const TypedElements& mine, const TypedElements& in_place) {
   return (mine.address == MPI_IN_PLACE ? in_place : mine).pack();
 }
 
-Collective::Combine combine_by(const Elements& like, MPI_Op operation) {
+SimulatedCollective::Combine combine_by(const TypedElements& like, MPI_Op operation) {
   return [like, operation](const Bytes& left, Bytes right) { return combine(left, std::move(right), like, operation); };
 }
 
-int gather(const char* function, const Elements& mine, const Blocks& into, int root, MPI_Comm communicator) {
+int gather(const char* function, const TypedElements& mine, const Blocks& into, int root, MPI_Comm communicator) {
   return run_call(function, [&](const MpiCall& call) {
     const Rank where = call.communicator(communicator).member(root);
-    Collective collective = call.collective(communicator);
-    const Elements place = mine.address == MPI_IN_PLACE ? into.of(collective.rank()) : mine;
+    SimulatedCollective collective = call.collective(communicator);
+    const TypedElements place = mine.address == MPI_IN_PLACE ? into.of(collective.rank()) : mine;
     const Parts parts = collective.gather(static_cast<std::uint32_t>(root), place.pack());
     for (std::uint32_t rank = 0; where == call.self && rank < collective.size(); ++rank) {
       unpack(into.of(rank), parts[rank]);
@@ -47,9 +47,9 @@ int gather(const char* function, const Elements& mine, const Blocks& into, int r
   });
 }
 
-int all_gather(const char* function, const Elements& mine, const Blocks& into, MPI_Comm communicator) {
+int all_gather(const char* function, const TypedElements& mine, const Blocks& into, MPI_Comm communicator) {
   return run_call(function, [&](const MpiCall& call) {
-    Collective collective = call.collective(communicator);
+    SimulatedCollective collective = call.collective(communicator);
     const Payload parts = collective.all_gather(pack(mine, into.of(collective.rank())));
     for (std::uint32_t rank = 0; rank < collective.size(); ++rank) {
       unpack(into.of(rank), (*parts)[rank]);
@@ -57,10 +57,10 @@ int all_gather(const char* function, const Elements& mine, const Blocks& into, M
   });
 }
 
-int scatter(const char* function, const Blocks& from, const Elements& into, int root, MPI_Comm communicator) {
+int scatter(const char* function, const Blocks& from, const TypedElements& into, int root, MPI_Comm communicator) {
   return run_call(function, [&](const MpiCall& call) {
     const Rank where = call.communicator(communicator).member(root);
-    Collective collective = call.collective(communicator);
+    SimulatedCollective collective = call.collective(communicator);
     Parts parts;
     for (std::uint32_t rank = 0; where == call.self && rank < collective.size(); ++rank) {
       parts.push_back(from.of(rank).pack());
@@ -88,7 +88,7 @@ Parts parts_of(const Blocks& from, const Blocks& into, std::uint32_t size) {
 /// Returns when the own messages are under way. `into` is kept until `request` is complete.
 void start_all_to_all(
     const MpiCall& call, const Blocks& from, const Blocks& into, MPI_Comm communicator, const RequestPointer& request) {
-  Collective collective = call.collective(communicator);
+  SimulatedCollective collective = call.collective(communicator);
   collective.exchange(
       parts_of(from, into, collective.size()),
       [into](std::uint32_t rank, const Bytes& data) { into.of(rank).unpack(data); },
@@ -96,7 +96,7 @@ void start_all_to_all(
 }
 
 void all_to_all_small(const MpiCall& call, const Blocks& from, const Blocks& into, MPI_Comm communicator) {
-  Collective collective = call.collective(communicator);
+  SimulatedCollective collective = call.collective(communicator);
   const Parts parts = collective.exchange_small(parts_of(from, into, collective.size()));
   for (std::uint32_t rank = 0; rank < collective.size(); ++rank) {
     unpack(into.of(rank), parts[rank]);
@@ -109,7 +109,7 @@ int all_to_all(const char* function, const Blocks& from, const Blocks& into, MPI
       all_to_all_small(call, from, into, communicator);
       return;
     }
-    const auto request = std::make_shared<Request>();
+    const auto request = std::make_shared<SimulatedRequest>();
     start_all_to_all(call, from, into, communicator, request);
     call.messages().wait(call.self, *request);
   });
@@ -120,11 +120,11 @@ int all_to_all(const char* function, const Blocks& from, const Blocks& into, MPI
 
 using plait::Bytes;
 using plait::simulate::Blocks;
-using plait::simulate::Collective;
-using plait::simulate::Elements;
 using plait::simulate::elements_of;
 using plait::simulate::MpiCall;
 using plait::simulate::run_call;
+using plait::simulate::SimulatedCollective;
+using plait::simulate::TypedElements;
 
 // NOLINTBEGIN(readability-identifier-naming): names of the MPI standard
 extern "C" {
@@ -137,7 +137,7 @@ extern "C" {
     void* buffer, int count, MPI_Datatype type, int root, MPI_Comm communicator) {
   return run_call(__func__, [&](const MpiCall& call) {
     const bool is_root = call.communicator(communicator).member(root) == call.self;
-    const Elements elements = elements_of(buffer, count, type);
+    const TypedElements elements = elements_of(buffer, count, type);
     plait::simulate::Parts parts;
     if (is_root) {
       parts.push_back(elements.pack());
@@ -261,7 +261,7 @@ extern "C" {
                                                   MPI_Comm communicator,
                                                   MPI_Request* handle) {
   return run_call(__func__, [&](const MpiCall& call) {
-    const auto request = std::make_shared<plait::simulate::Request>();
+    const auto request = std::make_shared<plait::simulate::SimulatedRequest>();
     plait::simulate::start_all_to_all(call,
                                       {elements_of(from, 0, type), counts, begins},
                                       {elements_of(into, 0, type_in), counts_in, begins_in},
@@ -275,7 +275,7 @@ extern "C" {
     const void* from, void* into, int count, MPI_Datatype type, MPI_Op operation, int root, MPI_Comm communicator) {
   return run_call(__func__, [&](const MpiCall& call) {
     const bool is_root = call.communicator(communicator).member(root) == call.self;
-    const Elements result = elements_of(into, count, type);
+    const TypedElements result = elements_of(into, count, type);
     const Bytes data = call.collective(communicator)
                            .reduce(static_cast<std::uint32_t>(root),
                                    plait::simulate::pack(elements_of(from, count, type), result),
@@ -289,7 +289,7 @@ extern "C" {
 [[gnu::visibility("default")]] int MPI_Allreduce(
     const void* from, void* into, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm communicator) {
   return run_call(__func__, [&](const MpiCall& call) {
-    const Elements result = elements_of(into, count, type);
+    const TypedElements result = elements_of(into, count, type);
     plait::simulate::unpack(result,
                             call.collective(communicator)
                                 .all_reduce(plait::simulate::pack(elements_of(from, count, type), result),
@@ -300,16 +300,16 @@ extern "C" {
 [[gnu::visibility("default")]] int MPI_Reduce_scatter(
     const void* from, void* into, const int counts[], MPI_Datatype type, MPI_Op operation, MPI_Comm communicator) {
   return run_call(__func__, [&](const MpiCall& call) {
-    Collective reduction = call.collective(communicator);
+    SimulatedCollective reduction = call.collective(communicator);
     int total = 0;
     int begin = 0;
     for (std::uint32_t rank = 0; rank < reduction.size(); ++rank) {
       begin = rank == reduction.rank() ? total : begin;
       total += counts[rank];
     }
-    const Elements all = elements_of(from == MPI_IN_PLACE ? into : from, total, type);
+    const TypedElements all = elements_of(from == MPI_IN_PLACE ? into : from, total, type);
     const Bytes sum = reduction.all_reduce(all.pack(), plait::simulate::combine_by(all, operation));
-    const Elements mine = elements_of(into, counts[reduction.rank()], type);
+    const TypedElements mine = elements_of(into, counts[reduction.rank()], type);
     const std::size_t bytes = mine.bytes();
     const std::size_t first = elements_of(into, begin, type).bytes();
     mine.unpack(Bytes(sum.begin() + static_cast<std::ptrdiff_t>(first),
@@ -320,8 +320,8 @@ extern "C" {
 [[gnu::visibility("default")]] int MPI_Scan(
     const void* from, void* into, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm communicator) {
   return run_call(__func__, [&](const MpiCall& call) {
-    const Elements result = elements_of(into, count, type);
-    const Collective::Combine by = plait::simulate::combine_by(result, operation);
+    const TypedElements result = elements_of(into, count, type);
+    const SimulatedCollective::Combine by = plait::simulate::combine_by(result, operation);
     Bytes mine = plait::simulate::pack(elements_of(from, count, type), result);
     const Bytes lower = call.collective(communicator).exclusive_scan(mine, by);
     plait::simulate::unpack(result, lower.empty() ? mine : by(lower, std::move(mine)));
@@ -331,7 +331,7 @@ extern "C" {
 [[gnu::visibility("default")]] int MPI_Exscan(
     const void* from, void* into, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm communicator) {
   return run_call(__func__, [&](const MpiCall& call) {
-    const Elements result = elements_of(into, count, type);
+    const TypedElements result = elements_of(into, count, type);
     plait::simulate::unpack(result,
                             call.collective(communicator)
                                 .exclusive_scan(plait::simulate::pack(elements_of(from, count, type), result),

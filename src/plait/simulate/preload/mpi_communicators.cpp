@@ -28,8 +28,8 @@ Choice from_bytes(const Bytes& bytes) {
 }
 
 MPI_Comm split(const MpiCall& call, MPI_Comm parent_handle, const Choice& mine) {
-  Communicator& parent = call.communicator(parent_handle);
-  Collective collective = call.collective(parent_handle);
+  SimulatedCommunicator& parent = call.communicator(parent_handle);
+  SimulatedCollective collective = call.collective(parent_handle);
   const Payload all = collective.all_gather(to_bytes(mine));
   if (mine.color == MPI_UNDEFINED) {
     return MPI_COMM_NULL;
@@ -50,15 +50,16 @@ MPI_Comm split(const MpiCall& call, MPI_Comm parent_handle, const Choice& mine) 
 }
 
 MPI_Comm duplicate(const MpiCall& call, MPI_Comm parent_handle) {
-  const Communicator& parent = call.communicator(parent_handle);
-  Collective collective = call.collective(parent_handle);
+  const SimulatedCommunicator& parent = call.communicator(parent_handle);
+  SimulatedCollective collective = call.collective(parent_handle);
   collective.barrier();
   return call.communicators().create(parent.number(), collective.number(), 0, parent.members());
 }
 
-/// Collective over the members of `group` only: they are counted by a number that other communicators do not use.
+/// SimulatedCollective over the members of `group` only: they are counted by a number that other communicators do not
+/// use.
 MPI_Comm create_by_group(const MpiCall& call, MPI_Comm parent_handle, MPI_Group group, int tag) {
-  const Communicator& parent = call.communicator(parent_handle);
+  const SimulatedCommunicator& parent = call.communicator(parent_handle);
   const std::vector<Rank> members = call.communicators().group(group);
   if (std::ranges::find(members, call.self) == members.end()) {
     return MPI_COMM_NULL;

@@ -13,7 +13,7 @@ namespace {
 /// What a call takes that finds nothing: who polls lets time pass.
 constexpr nanoseconds poll_length{200};
 
-void set_status(MPI_Status* status, const Request& request, int source) {
+void set_status(MPI_Status* status, const SimulatedRequest& request, int source) {
   if (status == MPI_STATUS_IGNORE) {
     return;
   }
@@ -24,17 +24,17 @@ void set_status(MPI_Status* status, const Request& request, int source) {
   PMPI_Status_set_cancelled(status, request.is_canceled ? 1 : 0);
 }
 
-int source_in(const MpiCall& call, const Request& request) {
+int source_in(const MpiCall& call, const SimulatedRequest& request) {
   if (!request.source || request.communicator == MPI_COMM_NULL) {
     return MPI_ANY_SOURCE;
   }
   return static_cast<int>(call.communicator(request.communicator).rank_of(request.source).value_or(0));
 }
 
-RequestPointer start_send(const MpiCall& call, const Elements& from, int to, int tag, MPI_Comm comm) {
-  auto request = std::make_shared<Request>();
+RequestPointer start_send(const MpiCall& call, const TypedElements& from, int to, int tag, MPI_Comm comm) {
+  auto request = std::make_shared<SimulatedRequest>();
   if (to != MPI_PROC_NULL) {
-    const Communicator& communicator = call.communicator(comm);
+    const SimulatedCommunicator& communicator = call.communicator(comm);
     Parts parts;
     parts.push_back(from.pack());
     call.messages().send(call.self,
@@ -47,18 +47,17 @@ RequestPointer start_send(const MpiCall& call, const Elements& from, int to, int
   return request;
 }
 
-RequestPointer start_receive(
-    const MpiCall& call, const Elements& into, int from, int tag, MPI_Comm comm) {
-  auto request = std::make_shared<Request>();
+RequestPointer start_receive(const MpiCall& call, const TypedElements& into, int from, int tag, MPI_Comm comm) {
+  auto request = std::make_shared<SimulatedRequest>();
   request->communicator = comm;
   if (from == MPI_PROC_NULL) {
     request->communicator = MPI_COMM_NULL;
     return request;
   }
-  const Communicator& communicator = call.communicator(comm);
-  const Envelope wanted{communicator.number(),
-                        from == MPI_ANY_SOURCE ? std::nullopt : std::optional{communicator.member(from)},
-                        tag == MPI_ANY_TAG ? std::nullopt : std::optional{tag}};
+  const SimulatedCommunicator& communicator = call.communicator(comm);
+  const MessagePattern wanted{communicator.number(),
+                              from == MPI_ANY_SOURCE ? std::nullopt : std::optional{communicator.member(from)},
+                              tag == MPI_ANY_TAG ? std::nullopt : std::optional{tag}};
   call.messages().receive(call.self, wanted, request, [into](const Payload& data) {
     if (data->front().size() > into.bytes()) {
       refuse("a receive", "a message is longer than the buffer of its receive");
@@ -126,12 +125,13 @@ void wait_for_any(const MpiCall& call, std::span<MPI_Request> handles) {
   }
 }
 
-int send_and_wait(const char* function, const Elements& from, int to, int tag, MPI_Comm comm) {
+int send_and_wait(const char* function, const TypedElements& from, int to, int tag, MPI_Comm comm) {
   return run_call(
       function, [&](const MpiCall& call) { call.messages().wait(call.self, *start_send(call, from, to, tag, comm)); });
 }
 
-int send_at_once(const char* function, const Elements& from, int to, int tag, MPI_Comm comm, MPI_Request* request) {
+int send_at_once(
+    const char* function, const TypedElements& from, int to, int tag, MPI_Comm comm, MPI_Request* request) {
   return run_call(function,
                   [&](const MpiCall& call) { *request = call.messages().keep(start_send(call, from, to, tag, comm)); });
 }

@@ -52,7 +52,7 @@ class Simulation {
     return time_.running().value() / (settings_.platform ? settings_.platform->ranks_per_host : 1);
   }
   [[nodiscard]] Messages& messages() noexcept { return messages_; }
-  [[nodiscard]] Communicators& communicators() noexcept { return communicators_; }
+  [[nodiscard]] SimulatedCommunicators& communicators() noexcept { return communicators_; }
 
  private:
   void show_progress();
@@ -67,7 +67,7 @@ class Simulation {
   net::SimNetwork network_;
   std::vector<MpiState> mpi_;
   Messages messages_;
-  Communicators communicators_;
+  SimulatedCommunicators communicators_;
   nanoseconds shown_{};
   bool is_shown_ = false;
 };
