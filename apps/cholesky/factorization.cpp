@@ -18,8 +18,8 @@ Factorization::Factorization(plait::Runtime& runtime, const Layout& layout, Fact
     : options_{std::move(options)},
       local_{layout, part_of(options_.factors), runtime.self()},
       work_{options_.on_task},
-      flow_{runtime, {.fanout = options_.fanout}},
-      tiles_{flow_, layout, part_of(options_.factors), local_, work_} {}
+      flow_{runtime, {.submission = options_.submission, .fanout = options_.fanout}},
+      tiles_{flow_, layout, local_, options_.submission, work_} {}
 
 void Factorization::run() {
   options_.factors == Factors::symmetric ? submit_cholesky(tiles_) : submit_lu(tiles_);

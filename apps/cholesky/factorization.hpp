@@ -17,6 +17,7 @@ namespace cholesky {
 struct FactorizationOptions {
   Factors factors = Factors::symmetric;
   plait::Fanout fanout = plait::Fanout::multicast;
+  plait::Submission submission = plait::Submission::own_tasks;
   /// Called after each task of this rank, by the worker that ran it, with the number of tasks done; may be empty.
   std::function<void(std::uint64_t)> on_task;
 };

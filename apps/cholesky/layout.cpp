@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -74,6 +75,13 @@ LocalTiles::LocalTiles(const Layout& layout, Part part, plait::Rank self) {
     }
     tiles_.push_back({row, column, {memory_.back().get(), rows, columns}});
   });
+}
+
+Tile LocalTiles::at(std::size_t row, std::size_t column) const {
+  const auto place = [](const PlacedTile& tile) { return std::pair{tile.column, tile.row}; };
+  const auto found = std::ranges::lower_bound(tiles_, std::pair{column, row}, {}, place);
+  plait::expect(found != tiles_.end() && place(*found) == std::pair{column, row}, "the rank holds the tile");
+  return found->tile;
 }
 
 void LocalTiles::Free::operator()(double* memory) const noexcept {

@@ -93,7 +93,10 @@ class LocalTiles {
  public:
   LocalTiles(const Layout& layout, Part part, plait::Rank self);
 
+  /// By column, then by row.
   [[nodiscard]] const std::vector<PlacedTile>& tiles() const noexcept { return tiles_; }
+  /// Expects: the rank holds the tile. Cost: a binary search.
+  [[nodiscard]] Tile at(std::size_t row, std::size_t column) const;
 
  private:
   struct Free {

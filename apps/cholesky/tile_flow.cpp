@@ -10,19 +10,51 @@
 
 namespace cholesky {
 
-TileFlow::TileFlow(plait::Flow& flow, const Layout& layout, Part part, const LocalTiles& local, TileWork& work)
-    : flow_{flow}, layout_{layout}, work_{work}, data_(layout.count() * layout.count()) {
-  std::vector<std::span<double>> memory(data_.size());
-  for (const auto& [row, column, tile] : local.tiles()) {
-    memory[row * layout.count() + column] = {tile.data, tile.rows * tile.columns};
+namespace {
+
+plait::DataGrid<double>::Pieces pieces_of(const Layout& layout, const LocalTiles& local) {
+  return {.element_count = [&layout](std::uint32_t row,
+                                     std::uint32_t column) { return layout.rows(row) * layout.rows(column); },
+          .memory =
+              [&local](std::uint32_t row, std::uint32_t column) {
+                const Tile tile = local.at(row, column);
+                return std::span{tile.data, tile.rows * tile.columns};
+              }};
+}
+
+}  // namespace
+
+TileFlow::TileFlow(
+    plait::Flow& flow, const Layout& layout, const LocalTiles& local, plait::Submission submission, TileWork& work)
+    : flow_{flow},
+      layout_{layout},
+      submits_every_task_{submission == plait::Submission::every_task},
+      grid_{submits_every_task_ ? ProcessGrid{} : layout.grid()},
+      place_{submits_every_task_ ? plait::Rank{0} : flow.self()},
+      work_{work},
+      data_{flow,
+            "A",
+            {.rows = narrow(layout.count()), .columns = narrow(layout.count())},
+            pieces_of(layout, local),
+            layout.grid()} {}
+
+void TileFlow::send(std::size_t row, std::size_t column, const Readers& in_column, const Readers& in_row) const {
+  if (submits_every_task_ || layout_.owner(row, column) != flow_.self()) {
+    return;
   }
-  for (std::size_t row = 0; row < layout.count(); ++row) {
-    const std::size_t columns = part == Part::lower ? row + 1 : layout.count();
-    for (std::size_t column = 0; column < columns; ++column) {
-      const std::size_t index = row * layout.count() + column;
-      data_[index] = flow.data(layout.owner(row, column), layout.rows(row) * layout.rows(column), memory[index]);
-    }
+  const ProcessGrid& grid = layout_.grid();
+  std::vector<plait::Rank> readers;
+  for (std::size_t i = in_column.first; i < std::min(in_column.end, in_column.first + grid.rows); ++i) {
+    readers.push_back(layout_.owner(i, in_column.other));
   }
+  for (std::size_t j = in_row.first; j < std::min(in_row.end, in_row.first + grid.columns); ++j) {
+    readers.push_back(layout_.owner(in_row.other, j));
+  }
+  const std::size_t step = std::min(row, column);
+  const std::size_t next = std::min(step + 1, layout_.count() - 1);
+  flow_.send(plait::r(at(row, column), last_version(row, column)),
+             readers,
+             priority(layout_, {std::max(row, next), std::max(column, next), step}));
 }
 
 int priority(const Layout& layout, const TaskPlace& place) {
@@ -47,18 +79,29 @@ void submit_cholesky(const TileFlow& a) {
                                        first + failed)};
       }
     };
-    a.submit(potrf, {k, k, k}, factor, a.rw(k, k));
-    for (std::size_t i = k + 1; i < count; ++i) {
-      a.submit(trsm, {i, k, k}, solve_transposed, a.r(k, k), a.rw(i, k));
+    if (a.has_row(k) && a.has_column(k)) {
+      a.submit(potrf, {k, k, k}, factor, a.rw(k, k));
+      a.send(k, k, {k + 1, count, k}, {});
     }
-    for (std::size_t j = k + 1; j < count; ++j) {
-      a.submit(syrk, {j, j, k}, update_symmetric, a.r(j, k), a.rw(j, j));
-      for (std::size_t i = j + 1; i < count; ++i) {
-        a.submit(gemm, {i, j, k}, update_transposed, a.r(i, k), a.r(j, k), a.rw(i, j));
+    if (a.has_column(k)) {
+      for (const std::size_t i : a.rows(k + 1)) {
+        a.submit(trsm, {i, k, k}, solve_transposed, a.r(k, k), a.rw(i, k));
+        a.send(i, k, {i, count, i}, {k + 1, i, i});
+      }
+    }
+    for (const std::size_t j : a.columns(k + 1)) {
+      for (const std::size_t i : a.rows(j)) {
+        if (i == j) {
+          a.submit(syrk, {j, j, k}, update_symmetric, a.r(j, k), a.rw(j, j));
+        } else {
+          a.submit(gemm, {i, j, k}, update_transposed, a.r(i, k), a.r(j, k), a.rw(i, j));
+        }
       }
     }
     for (std::size_t i = k; i < count; ++i) {
-      a.flush(i, k);
+      if (a.has_row(i) || a.has_column(i)) {
+        a.flush(i, k);
+      }
     }
   }
 }
@@ -79,20 +122,35 @@ void submit_lu(const TileFlow& a) {
                         first + failed)};
       }
     };
-    a.submit(getrf, {k, k, k}, factor, a.rw(k, k));
-    for (std::size_t i = k + 1; i < count; ++i) {
-      a.submit(trsm_lower, {k, i, k}, solve_lower, a.r(k, k), a.rw(k, i));
-      a.submit(trsm_upper, {i, k, k}, solve_upper, a.r(k, k), a.rw(i, k));
+    if (a.has_row(k) && a.has_column(k)) {
+      a.submit(getrf, {k, k, k}, factor, a.rw(k, k));
+      a.send(k, k, {k + 1, count, k}, {k + 1, count, k});
     }
-    for (std::size_t j = k + 1; j < count; ++j) {
-      for (std::size_t i = k + 1; i < count; ++i) {
+    if (a.has_row(k)) {
+      for (const std::size_t j : a.columns(k + 1)) {
+        a.submit(trsm_lower, {k, j, k}, solve_lower, a.r(k, k), a.rw(k, j));
+        a.send(k, j, {k + 1, count, j}, {});
+      }
+    }
+    if (a.has_column(k)) {
+      for (const std::size_t i : a.rows(k + 1)) {
+        a.submit(trsm_upper, {i, k, k}, solve_upper, a.r(k, k), a.rw(i, k));
+        a.send(i, k, {}, {k + 1, count, i});
+      }
+    }
+    for (const std::size_t j : a.columns(k + 1)) {
+      for (const std::size_t i : a.rows(k + 1)) {
         a.submit(gemm, {i, j, k}, update, a.r(i, k), a.r(k, j), a.rw(i, j));
       }
     }
-    a.flush(k, k);
-    for (std::size_t i = k + 1; i < count; ++i) {
+    if (a.has_row(k) || a.has_column(k)) {
+      a.flush(k, k);
+    }
+    for (const std::size_t i : a.rows(k + 1)) {
       a.flush(i, k);
-      a.flush(k, i);
+    }
+    for (const std::size_t j : a.columns(k + 1)) {
+      a.flush(k, j);
     }
   }
 }

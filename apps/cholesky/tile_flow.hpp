@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -59,6 +60,13 @@ struct TaskPlace {
 /// three for each later step (a solve, an update, the next factorisation).
 [[nodiscard]] int priority(const Layout& layout, const TaskPlace& place);
 
+/// Tiles of a column or row, below or right of a tile, by whose tasks it is read; empty when `first` is `end`.
+struct Readers {
+  std::size_t first = 0;
+  std::size_t end = 0;
+  std::size_t other = 0;  ///< Their column, or their row.
+};
+
 /// A tile and how a task accesses it.
 template <class Access>
 struct TileAccess {
@@ -68,16 +76,32 @@ struct TileAccess {
 };
 
 /// The flow of a factorisation, over the tiles of its matrix. Counts and times the tasks. Borrows its arguments.
+///
+/// With `Submission::own_tasks`, a rank goes through the rows and columns in which it has tiles, so that its part of
+/// the program is as long as its work.
 class TileFlow {
  public:
   /// `local`: this rank's tiles, whose memory holds the matrix.
-  TileFlow(plait::Flow& flow, const Layout& layout, Part part, const LocalTiles& local, TileWork& work);
+  TileFlow(
+      plait::Flow& flow, const Layout& layout, const LocalTiles& local, plait::Submission submission, TileWork& work);
 
   [[nodiscard]] const Layout& layout() const { return layout_; }
   [[nodiscard]] plait::FlowKind kind(const char* name) const { return flow_.kind(name); }
-  /// Reads a tile: the kernel gets a `ConstTile`.
+  /// Returns the rows of tiles, from `first` on, in which this rank submits tasks; `columns` likewise. It submits the
+  /// tasks on all tiles of these rows in these columns.
+  [[nodiscard]] auto rows(std::size_t first) const { return grid_.rows_of(place_, narrow(first), data_.rows()); }
+  [[nodiscard]] auto columns(std::size_t first) const {
+    return grid_.columns_of(place_, narrow(first), data_.columns());
+  }
+  /// Whether this rank submits tasks on the tiles of a row; of a column likewise.
+  [[nodiscard]] bool has_row(std::size_t row) const { return row % grid_.rows == place_.value() / grid_.columns; }
+  [[nodiscard]] bool has_column(std::size_t column) const {
+    return column % grid_.columns == place_.value() % grid_.columns;
+  }
+
+  /// Reads a tile that is factored: the kernel gets a `ConstTile`.
   [[nodiscard]] auto r(std::size_t row, std::size_t column) const {
-    return TileAccess{plait::r(at(row, column)), layout_.rows(row), layout_.rows(column)};
+    return TileAccess{plait::r(at(row, column), last_version(row, column)), layout_.rows(row), layout_.rows(column)};
   }
   /// Reads and writes a tile: the kernel gets a `Tile`.
   [[nodiscard]] auto rw(std::size_t row, std::size_t column) const {
@@ -97,18 +121,30 @@ class TileFlow {
         },
         tiles.access...);
   }
+  /// Sends a tile that is factored to the ranks whose tasks on tiles (`in_column.first`, `in_column.other`) and below,
+  /// and on (`in_row.other`, `in_row.first`) and to the right of it, read the tile. Nothing where each rank submits
+  /// all.
+  void send(std::size_t row, std::size_t column, const Readers& in_column, const Readers& in_row) const;
   /// Drops copies of a tile after the tasks submitted so far.
   void flush(std::size_t row, std::size_t column) const { flow_.flush(at(row, column)); }
 
  private:
-  [[nodiscard]] const plait::Data<double>& at(std::size_t row, std::size_t column) const {
-    return data_[row * layout_.count() + column];
+  [[nodiscard]] static std::uint32_t narrow(std::size_t index) { return static_cast<std::uint32_t>(index); }
+  [[nodiscard]] plait::Data<double> at(std::size_t row, std::size_t column) const {
+    return data_(narrow(row), narrow(column));
+  }
+  /// The number of tasks that write a tile: each step before its own changes it, and its own ends it.
+  [[nodiscard]] static std::uint32_t last_version(std::size_t row, std::size_t column) {
+    return narrow(std::min(row, column)) + 1;
   }
 
   plait::Flow& flow_;
   const Layout& layout_;
+  const bool submits_every_task_;
+  const ProcessGrid grid_;   ///< Of the ranks that share the submissions: one, where each rank submits all.
+  const plait::Rank place_;  ///< In it.
   TileWork& work_;
-  std::vector<plait::Data<double>> data_;
+  plait::DataGrid<double> data_;
 };
 
 /// Submits A = L L^T by trailing updates. A minor that is not positive ends the run with `bad_input` and its order.

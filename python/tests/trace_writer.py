@@ -73,6 +73,21 @@ def graph_task(graph: int, place: int, name: int, *, part: int = 0, later: Seque
     return (head + struct.pack(f"<{len(later)}I", *later)).ljust(64, b"\0")
 
 
+def flow_task(
+    id_: int,
+    submitted: int,
+    accesses: Sequence[tuple[int, int]],
+    *,
+    part: int = 0,
+    communicator: int = 0,
+    tag: int = 0,
+) -> bytes:
+    """`accesses`: place, and how: 0 reads, 1 writes, 2 in any order."""
+    head = struct.pack("<BBHIQqQq", 22, part, len(accesses), communicator, id_, submitted, tag, 0)
+    entries = [place << 2 | how for place, how in accesses]
+    return (head + struct.pack(f"<{len(entries)}I", *entries)).ljust(64, b"\0")
+
+
 def sums(
     of: int,
     function: int,

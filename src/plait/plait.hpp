@@ -159,6 +159,7 @@ using task::reduce;
 using task::Resource;
 using task::rw;
 using task::Spawn;
+using task::Submission;
 using task::SubmitOptions;
 using task::Submitted;
 using task::Task;

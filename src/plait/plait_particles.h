@@ -80,6 +80,8 @@ typedef struct plait_system_options {
                         Keplerian disc. Needs periodic x and y. Default 0: none. */
   int shear_velocity; /* A field of three doubles, whose y component changes where a particle crosses a boundary along
                          x. Default -1: none. */
+  int cell_reach;     /* How far stages read neighbours: a field of one float. Default -1: that of the pair stages. */
+  uint64_t limited_kinds; /* A bit for each kind whose steps are limited by those of neighbours. Default: all. */
 } plait_system_options;
 
 /* `size`: sizeof(plait_system_options). */
@@ -175,6 +177,7 @@ typedef struct plait_long_range_options {
   plait_moment_of_body add_body; /* Required with moments, as add_child and kernel. */
   plait_moment_of_child add_child;
   void* moment_argument; /* Of both. Must outlive the system. */
+  int velocity; /* A field of three doubles, by which received trees drift in individual steps. Default -1: none. */
 } plait_long_range_options;
 
 int plait_long_range_options_init(plait_long_range_options* options, size_t size);
@@ -285,6 +288,38 @@ int plait_system_when_summed(plait_system* system, plait_step_function function,
 /* Adds a kick-drift-kick leapfrog. `velocity` and `acceleration` are fields of three doubles. */
 int plait_system_add_leapfrog(plait_system* system, int velocity, int acceleration, double time_step);
 
+/* Changes the velocity of one particle by its forces over a duration. */
+typedef struct plait_kick {
+  int32_t place;
+  double duration;
+} plait_kick;
+
+/* The parts of a program's own integrator. Several workers call them for different particles; results as for kernels.
+ */
+typedef int (*plait_drift_function)(plait_store* store, size_t first, size_t last, double duration, void* argument);
+typedef int (*plait_kick_function)(plait_store* store, size_t count, const plait_kick* kicks, void* argument);
+
+/* How particles move: half a kick and the drift before all sums, half a kick after them. By default a leapfrog. Later
+ * versions add fields at the end. */
+typedef struct plait_integrator {
+  size_t size;
+  int velocity;     /* A field of three doubles, by which positions drift. Required. */
+  int acceleration; /* The same, which the leapfrog reads. Default -1: none. */
+  int velocity_now; /* The same: the leapfrog's velocity at the time of positions, for forces that depend on it. Equal
+                       to `velocity` at the start. Default -1: none. */
+  plait_drift_function drift; /* Moves particles over a duration. Default NULL: the leapfrog's, with its kick. */
+  plait_kick_function kick;   /* Required with `drift`. */
+  plait_kick_function settle; /* Replaces predictions of `drift` when kicks have ended steps. May be NULL. */
+  size_t predicted_count, force_count;
+  const int* predicted; /* The fields besides positions that `drift` changes. Copied, as the next. */
+  const int* forces;    /* The results of interactions that `kick` reads. */
+  void* argument;       /* Of the three. Must outlive the system. */
+} plait_integrator;
+
+int plait_integrator_init(plait_integrator* integrator, size_t size);
+/* Sets how particles move; one for each system. plait_system_add_leapfrog is this, and fixed steps. */
+int plait_system_integrate(plait_system* system, const plait_integrator* integrator);
+
 /* Sums all interactions at the present positions. The first one, or the first step, sends particles to their owners. */
 int plait_system_update(plait_system* system);
 /* Calls the functions of `before`, sends particles to their owners, sums all interactions and calls those of `after`.
@@ -292,6 +327,80 @@ int plait_system_update(plait_system* system);
 int plait_system_step(plait_system* system);
 /* Decomposes the domain and sends all particles to their owners, from anywhere. */
 int plait_system_distribute(plait_system* system);
+
+/* ---- Steps of other lengths ---- */
+
+typedef enum plait_step_lengths {
+  PLAIT_FIXED_STEPS = 0,     /* Of one given length. */
+  PLAIT_EQUAL_STEPS = 1,     /* All particles take the shortest step that any needs. */
+  PLAIT_INDIVIDUAL_STEPS = 2 /* Each particle has its own. A step updates those whose steps end. */
+} plait_step_lengths;
+
+/* Criteria choose the lengths of steps that are not fixed: the span from `begin` to `end` over powers of two. Later
+ * versions add fields at the end. */
+typedef struct plait_time_steps {
+  size_t size;
+  int lengths;     /* A plait_step_lengths. Default: individual. */
+  double step;     /* Of fixed steps. */
+  double begin;    /* The time of the particles. Default 0. */
+  double end;      /* The end of the last step. Default 1; fixed steps have none. */
+  double step_max; /* Default: infinite. */
+  double step_min; /* A particle that needs a shorter step ends the run. Default 0. */
+} plait_time_steps;
+
+int plait_time_steps_init(plait_time_steps* steps, size_t size);
+/* Sets the lengths of steps. Adds fields to the store unless steps are fixed. */
+int plait_system_take_steps(plait_system* system, const plait_time_steps* steps);
+
+/* Sets longest[k] to the longest step that the particle places[k] may take now, if it is shorter than what it is. Any
+ * worker calls it, concurrently for different particles. Results as for kernels. */
+typedef int (*plait_step_criterion)(
+    plait_store* store, size_t count, const int32_t* places, double* longest, void* argument);
+/* Adds a criterion: the shortest of all counts. `argument` must outlive the system. */
+int plait_system_limit_steps_by(plait_system* system, plait_step_criterion criterion, void* argument);
+
+/* Changes active particles of one cell, at ascending places. Several workers call it for different cells. It must not
+ * access other places. Results as for kernels. */
+typedef int (*plait_stage_function)(plait_store* store, size_t count, const int32_t* places, void* argument);
+
+/* A part of a step that begins on a cell when the stages before have ended near it: for active particles, at the time
+ * of the step. Later versions add fields at the end. */
+typedef struct plait_stage_options {
+  size_t size;
+  const char* name; /* Of its tasks in traces; copied. Required, as the function. */
+  uint64_t kinds;   /* A bit for each kind. Default: all. */
+  size_t write_count;
+  const int* writes; /* The fields that it changes. Copied. */
+  plait_stage_function function;
+  void* argument; /* Must outlive the system. */
+} plait_stage_options;
+
+int plait_stage_options_init(plait_stage_options* options, size_t size);
+/* Adds stages, in the order of adding: of a function, or of sums over neighbours whose results later stages read. Steps
+ * are then equal or individual. */
+int plait_system_add_stage(plait_system* system, const plait_stage_options* options);
+int plait_system_add_pair_stage(plait_system* system, const char* name, const plait_short_range_options* options);
+
+/* Steps until `time` or the end of the steps is reached. */
+int plait_system_run_until(plait_system* system, double time);
+/* Drifts all particles to the present, with predictions, and sums long-range potentials. Between individual steps,
+ * velocities are those of each particle's last kick. */
+int plait_system_synchronise(plait_system* system);
+/* The present time. */
+double plait_system_time(const plait_system* system);
+/* Whether the end of the steps is reached. */
+int plait_system_is_over(const plait_system* system);
+
+typedef struct plait_step_result {
+  double time;           /* Of its end. */
+  double length;         /* Since the step before. */
+  uint64_t updated;      /* Particles of all ranks whose own step ended; 0 without individual steps and stages. */
+  uint64_t updated_here; /* Those of this rank; all its particles without individual steps and stages. */
+} plait_step_result;
+/* Gives the result of the last plait_system_step; zeros before the first. */
+int plait_system_last_step(const plait_system* system, plait_step_result* result);
+
+/* ---- Sums, domains and costs ---- */
 
 /* Replaces `values` by their sums over all ranks: equal on all, and in every run. */
 int plait_system_sum(plait_system* system, size_t count, double* values);

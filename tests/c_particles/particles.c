@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program in C99 that uses every part of plait_particles.h, on any number of ranks. It prints nothing when all is
- * right. Every rank can compute all particles from their ids, and so compares with direct sums. */
+/* Stores, interactions, neighbours and steps of one length, in C99 on any number of ranks. It prints nothing when all
+ * is right. Every rank can compute all particles from their ids, and so compares with direct sums. */
 #include <math.h>
 #include <string.h>
 

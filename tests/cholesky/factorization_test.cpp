@@ -26,6 +26,7 @@ struct Job {
   std::uint32_t workers = 1;
   Factors factors = Factors::symmetric;
   plait::Fanout fanout = plait::Fanout::multicast;
+  plait::Submission submission = plait::Submission::own_tasks;
   double diagonal = 96;
 };
 
@@ -42,7 +43,8 @@ Dense factor(const Job& job) {
   plait::test::run_program(
       {.ranks = job.grid.rows * job.grid.columns}, {.worker_count = job.workers}, [&](plait::Runtime& runtime) {
         const Layout layout{job.size, job.tile, job.grid};
-        Factorization factorization{runtime, layout, {.factors = job.factors, .fanout = job.fanout}};
+        Factorization factorization{
+            runtime, layout, {.factors = job.factors, .fanout = job.fanout, .submission = job.submission}};
         generate(job.size, 3, job.diagonal)->fill(layout, part_of(job), factorization.tiles());
         factorization.run();
         const std::lock_guard lock{mutex};
@@ -106,6 +108,17 @@ TEST(Factorization, without_multicasts_is_the_same) {
   Job single = job;
   single.fanout = plait::Fanout::single_messages;
   EXPECT_EQ(lower_of(factor(job)).data, lower_of(factor(single)).data);
+}
+
+TEST(Factorization, is_the_same_when_each_rank_submits_the_tasks_of_all) {
+  for (const Factors factors : {Factors::symmetric, Factors::general}) {
+    for (const ProcessGrid grid : {ProcessGrid{1, 1}, {1, 3}, {3, 1}, {2, 2}, {2, 3}}) {
+      const Job own{.tile = 9, .grid = grid, .workers = 2, .factors = factors};
+      Job all = own;
+      all.submission = plait::Submission::every_task;
+      EXPECT_EQ(factor(own).data, factor(all).data) << grid.rows << " x " << grid.columns;
+    }
+  }
 }
 
 TEST(Factorization, with_more_ranks_than_tiles_leaves_some_without_work) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <random>
 #include <sys/mman.h>
@@ -528,6 +529,28 @@ TEST(Endpoint, either_cancels_a_receive_or_completes_it) {
   }
   is_over = true;
   EXPECT_LE(cancelled, rounds);
+}
+
+/// Keeps its part when it ends, as a system of particles keeps its transforms.
+struct KeepsItsPart {
+  Endpoint& endpoint;
+  std::shared_ptr<int> part = std::make_shared<int>(1);
+  ~KeepsItsPart() { endpoint.keep(std::move(part)); }
+};
+
+TEST(Endpoint, keeps_what_is_kept_while_it_ends) {
+  std::weak_ptr<int> part;
+  {
+    LoopbackRanks ranks{1};
+    auto whole = std::make_shared<KeepsItsPart>(ranks[0]);
+    part = whole->part;
+    ranks[0].keep(std::move(whole));
+    for (int i = 0; i < 3; ++i) {
+      ranks[0].keep(std::make_shared<int>(i));
+    }
+    EXPECT_FALSE(part.expired());
+  }
+  EXPECT_TRUE(part.expired());
 }
 
 TEST(Endpoint, serves_several_threads_of_each_rank_at_once) {

@@ -1,38 +1,18 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> Uses every part of the module plait_particles, on any number of ranks. It prints nothing when all is right. Every rank
-!! computes all particles from their ids, and so compares with direct sums.
+!> Stores, interactions, neighbours and steps of one length, on any number of ranks. It prints nothing when all is
+!! right. Every rank computes all particles from their ids, and so compares with direct sums.
 module gas
   use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan
   use, intrinsic :: iso_c_binding
   use plait
   use plait_particles
+  use facts
   implicit none
-  integer, parameter :: double = kind(1d0), count = 300, steps = 5
+  integer, parameter :: count = 300, steps = 5
   real(double), parameter :: softening = 0.05d0, reach_of_all = 0.2d0, time_step = 0.125d0
   integer :: mass, velocity, acceleration, potential, reach, density, neighbours, colour
-  integer :: failures = 0, updates = 0
+  integer :: updates = 0
 contains
-
-  subroutine check(is_right, what)
-    logical, intent(in) :: is_right
-    character(*), intent(in) :: what
-    if (is_right) return
-    write (*, "(3a)") "particles.f90: ", what, ": " // plait_last_error()
-    failures = failures + 1
-  end subroutine
-
-  !> A number in [0, 1) for each id and purpose.
-  recursive real(double) function number_of(id, purpose)
-    integer(c_int64_t), intent(in) :: id
-    integer, intent(in) :: purpose
-    integer(c_int64_t) :: x
-    integer :: i
-    x = id * 16 + purpose + 1
-    do i = 1, 4
-      x = mod(x * 1103515245_c_int64_t + 12345, 2147483648_c_int64_t)
-    end do
-    number_of = x / 2147483648d0
-  end function
 
   recursive real(double) function mass_of(id)
     integer(c_int64_t), intent(in) :: id
@@ -43,12 +23,6 @@ contains
     integer(c_int64_t), intent(in) :: id
     real(double) :: place(3)
     place = [number_of(id, 0), number_of(id, 1), number_of(id, 2)]
-  end function
-
-  recursive function velocity_of(id) result(its_velocity)
-    integer(c_int64_t), intent(in) :: id
-    real(double) :: its_velocity(3)
-    its_velocity = [number_of(id, 4), number_of(id, 5), number_of(id, 6)] - 0.5d0
   end function
 
   !> All particles begin on the last rank.

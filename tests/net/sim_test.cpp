@@ -255,6 +255,26 @@ TEST(Sim, tells_whoever_had_bulk_data_under_way_with_the_dead) {
   EXPECT_TRUE(sender->is_idle());
 }
 
+TEST(Sim, carries_messages_beside_those_of_drivers) {
+  SimNetwork network{3, {.cost = {nanoseconds{1000}, nanoseconds{200}, nanoseconds{200}, 1.0}}};
+  std::vector<nanoseconds> arrived;
+  const auto note = [&] { arrived.push_back(network.clock().now()); };
+  network.carry(Rank{0}, Rank{1}, 101, note);
+  network.carry(Rank{0}, Rank{1}, 101, note);  // after the gap and the bytes of the first
+  while (network.advance()) {
+  }
+  // L + 2 o + (k - 1) G, and g + (k - 1) G later.
+  EXPECT_EQ(arrived, (std::vector{nanoseconds{1500}, nanoseconds{1800}}));
+}
+
+TEST(Sim, carries_nothing_to_a_rank_that_has_failed) {
+  SimNetwork network{2, {.failures = {{Rank{1}, nanoseconds{10}}}}};
+  network.carry(Rank{0}, Rank{1}, 8, [] { FAIL() << "it arrived"; });
+  while (network.advance()) {
+  }
+  EXPECT_FALSE(network.is_alive(Rank{1}));
+}
+
 TEST(Sim, may_end_before_its_drivers) {
   std::optional<SimNetwork> network{std::in_place, 1U};
   const auto driver = network->driver(first);

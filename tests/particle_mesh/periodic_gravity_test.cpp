@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/particle_mesh/periodic_gravity.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <random>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -15,6 +17,8 @@
 
 #include "plait/base/error.hpp"
 #include "plait/particle_mesh/ewald.hpp"
+#include "plait/particle_mesh/expansion.hpp"
+#include "plait/particles/steps/integrator.hpp"
 #include "plait/particles/steps/system.hpp"
 #include "plait/testing/run_program.hpp"
 
@@ -318,6 +322,160 @@ TEST(PeriodicGravity, settings_that_cannot_work_are_refused_with_a_reason) {
   expect("must be unset", [](auto& options, auto&) { options.tree.cutoff = 0.1; });
   expect("not periodic along all axes", [](auto&, Space& space) { space.periodic[1] = false; });
   EXPECT_EQ(error_of([](auto&, auto&) {}), "");  // no particles at all
+}
+
+// ---- the mesh in steps of its own, the short range at each particle's ----
+
+struct Motion {
+  std::vector<Vector> places;  ///< By id.
+  EwaldField first;            ///< The forces at the begin.
+  double share = 1;            ///< Of the updates that equal steps of the shortest length would make.
+};
+
+struct Trip {
+  StepLengths lengths = StepLengths::individual;
+  double step = 1.0 / 32;  ///< The longest: of the mesh.
+  double theta = 0;
+  std::uint32_t ranks = 1;
+};
+
+constexpr double begin_a = 0.8;
+constexpr double softening = 0.05;
+
+/// In comoving coordinates: the time of steps is ln(a / begin_a), from 0 to 1/4.
+Integrator comoving(const Sample& sample, const Expansion& expansion) {
+  Integrator motion = leapfrog({.velocity = sample.velocity, .acceleration = sample.acceleration});
+  const auto a = [](double time) { return begin_a * std::exp(time); };
+  motion.drift_duration = [expansion, a](double from, double to) { return expansion.drift(a(from), a(to)); };
+  motion.kick_duration = [expansion, a](double from, double to) { return expansion.kick(a(from), a(to)); };
+  return motion;
+}
+
+Motion travel(const Bodies& bodies, const Trip& trip) {
+  Motion result;
+  result.places.resize(bodies.places.size());
+  result.first = {result.places, std::vector<double>(bodies.places.size())};
+  std::mutex mutex;
+  plait::test::run_program({.ranks = trip.ranks}, [&](Runtime& runtime) {
+    Sample sample;
+    const auto mesh_acceleration = sample.store.add_field<Vector>("mesh acceleration");
+    const auto mesh_potential = sample.store.add_field<double>("mesh potential");
+    for (std::size_t i = runtime.self().value(); i < bodies.places.size(); i += trip.ranks) {
+      const std::size_t place = sample.store.add(1);
+      sample.store.positions()[place] = bodies.places[i];
+      sample.store.ids()[place] = i;
+      sample.store[sample.mass][place] = bodies.charges[i];
+    }
+    const Space space{.root = box, .periodic = {true, true, true}};
+    System system{runtime.messages(), runtime.scheduler(), sample.store, {.space = space}};
+    PeriodicGravityOptions options = options_of(sample);
+    options.tree.theta = trip.theta;
+    options.tree.softening = softening;
+    options.tree.coupling = 1 / static_cast<double>(bodies.places.size());
+    system.integrate(comoving(sample, Expansion{1, 0.3}));
+    const double end = 0.25;
+    if (trip.lengths == StepLengths::fixed) {
+      system.take_steps({.step = trip.step});
+      system.add(make_periodic_gravity(runtime.messages(), runtime.scheduler(), options));
+    } else {
+      system.take_steps({.lengths = trip.lengths, .end = end, .step_max = trip.step});
+      system.limit_steps_by([&sample](const Particles& store, auto places, auto longest) {
+        for (std::size_t k = 0; k < places.size(); ++k) {
+          const double pull = length(store[sample.acceleration][places[k]]);
+          longest[k] = std::min(longest[k], std::sqrt(0.02 * softening / pull));
+        }
+      });
+      options.tree.velocity = sample.velocity;
+      system.add_long_range(periodic_short_range(options));
+      options.tree.acceleration = mesh_acceleration;
+      options.tree.potential = mesh_potential;
+      const auto kick = [&sample, mesh_acceleration](Particles& store, std::span<const Kick> kicks) {
+        for (const Kick& one : kicks) {
+          store[sample.velocity][one.place] += one.duration * store[mesh_acceleration][one.place];
+        }
+      };
+      system.add_slow_force({make_periodic_mesh(runtime.messages(), runtime.scheduler(), options), kick});
+    }
+    system.update();
+    const auto note = [&](auto use) {
+      const std::lock_guard lock{mutex};
+      for (std::size_t i = 0; i < sample.store.size(); ++i) {
+        use(i, sample.store.ids()[i]);
+      }
+    };
+    note([&](std::size_t i, std::uint64_t id) {
+      result.first.acceleration[id] = sample.store[sample.acceleration][i] + sample.store[mesh_acceleration][i];
+    });
+    double updates = 0;
+    double shortest = end;
+    while (system.time() < end * (1 - 1e-9)) {
+      const StepResult step = system.step();
+      updates += static_cast<double>(step.updated);
+      shortest = std::min(shortest, step.step);
+    }
+    note([&](std::size_t i, std::uint64_t id) {
+      result.places[id] = space.wrap(sample.store.positions()[i]);
+      result.share = updates / (end / shortest * static_cast<double>(bodies.places.size()));
+    });
+  });
+  return result;
+}
+
+/// The root mean square of the distance between places in two results.
+double distance(const std::vector<Vector>& some, const std::vector<Vector>& others) {
+  double sum = 0;
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    const Vector d = some[i] - others[i];
+    const Vector folded{std::remainder(d.x, 2), std::remainder(d.y, 2), std::remainder(d.z, 2)};
+    sum += dot(folded, folded);
+  }
+  return std::sqrt(sum / static_cast<double>(some.size()));
+}
+
+TEST(PeriodicGravity, of_a_mesh_beside_active_particles_is_the_sum_of_all) {
+  const Bodies bodies = bodies_of("clusters");
+  const Motion equal = travel(bodies, {.lengths = StepLengths::fixed, .step = 0.25});
+  for (const std::uint32_t ranks : {1U, 2U, 3U}) {
+    const Motion parts = travel(bodies, {.ranks = ranks});
+    EXPECT_LT(force_error(parts.first, equal.first), 1e-6) << ranks << " ranks, direct sums within the cut-off";
+    const Motion cells = travel(bodies, {.theta = 0.4, .ranks = ranks});
+    EXPECT_LT(force_error(cells.first, equal.first), 1e-3) << ranks << " ranks, with cells";
+  }
+}
+
+TEST(PeriodicGravity, with_comoving_individual_steps_moves_particles_as_short_equal_ones) {
+  const Bodies bodies = bodies_of("clusters");
+  const Motion exact = travel(bodies, {.lengths = StepLengths::fixed, .step = 1.0 / 2048});
+  const double moved = distance(exact.places, bodies.places);
+  ASSERT_GT(moved, 0.02);
+  const Motion coarse = travel(bodies, {.lengths = StepLengths::fixed});
+  const double coarse_error = distance(coarse.places, exact.places);
+  for (const std::uint32_t ranks : {1U, 2U}) {
+    const Motion own = travel(bodies, {.ranks = ranks});
+    const double error = distance(own.places, exact.places);
+    RecordProperty("error", std::to_string(error / moved));
+    RecordProperty("error of equal steps", std::to_string(coarse_error / moved));
+    RecordProperty("share of updates", std::to_string(own.share));
+    EXPECT_LT(error, 0.01 * moved) << ranks << " ranks";
+    EXPECT_LT(error, 0.3 * coarse_error) << "equal steps as long as those of the mesh";
+    EXPECT_LT(own.share, 0.8) << "steps differ";
+  }
+}
+
+TEST(PeriodicGravity, a_slow_force_is_refused_with_equal_steps_of_trees_and_beside_another) {
+  plait::test::run_program({.ranks = 1}, [](Runtime& runtime) {
+    Sample sample;
+    const Space space{.root = box, .periodic = {true, true, true}};
+    System system{runtime.messages(), runtime.scheduler(), sample.store, {.space = space}};
+    const auto add = [&] {
+      system.add_slow_force(
+          {make_periodic_mesh(runtime.messages(), runtime.scheduler(), options_of(sample)), [](Particles&, auto) {}});
+    };
+    add();
+    EXPECT_THROW(add(), Error);
+    system.integrate(leapfrog({.velocity = sample.velocity, .acceleration = sample.acceleration}));
+    EXPECT_THROW(system.update(), Error) << "fixed steps";
+  });
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ std::filesystem::path written(std::string_view text) {
 
 TEST(SimulateSettings, are_read) {
   const auto read = read_settings(written(R"({"ranks": 1024, "kinds": {"gemm": 3100000}, "skip_bodies": true,
-      "overhead_ns": 700, "scale": 0.5, "stack_bytes": 262144, "report": "r.json"})"));
+      "overhead_ns": 700, "scale": 0.5, "outside": "measured", "stack_bytes": 262144, "report": "r.json"})"));
   ASSERT_TRUE(read) << read.error().what();
   const SimulationSettings settings = Result<SimulationSettings>{read}.value();
   EXPECT_EQ(settings.ranks, 1024U);
@@ -26,6 +26,7 @@ TEST(SimulateSettings, are_read) {
   EXPECT_EQ(settings.costs.bodies, BodyUse::skipped);
   EXPECT_EQ(settings.costs.overhead, nanoseconds{700});
   EXPECT_EQ(settings.costs.scale, 0.5);
+  EXPECT_EQ(settings.outside, OutsideCost::measured);
   EXPECT_EQ(settings.stack_bytes, 262'144U);
   EXPECT_EQ(settings.report, "r.json");
   EXPECT_FALSE(settings.platform);
@@ -33,7 +34,11 @@ TEST(SimulateSettings, are_read) {
 
 TEST(SimulateSettings, name_the_file_in_errors) {
   EXPECT_EQ(read_settings("/nowhere/settings.json").error().code(), ErrorCode::io);
-  for (const char* const text : {"{", "{}", R"({"ranks": "many"})", R"({"ranks": 2, "kinds": {"a": "b"}})"}) {
+  for (const char* const text : {"{",
+                                 "{}",
+                                 R"({"ranks": "many"})",
+                                 R"({"ranks": 2, "kinds": {"a": "b"}})",
+                                 R"({"ranks": 2, "outside": "always"})"}) {
     const auto read = read_settings(written(text));
     ASSERT_FALSE(read) << text;
     EXPECT_EQ(read.error().code(), ErrorCode::bad_input);

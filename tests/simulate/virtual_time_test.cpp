@@ -204,6 +204,46 @@ TEST(VirtualTime, a_graph_without_its_message_ends_as_on_threads) {
   }
 }
 
+/// The time at the end of a rank that computes for 5 ms of the machine's clock outside of tasks, and waits for 1 ms.
+nanoseconds end_of_computation(OutsideCost outside) {
+  ManualClock machine;
+  TaskCosts costs{{.scale = 2}};
+  VirtualTime time{1, costs, machine, {.outside = outside}};
+  net::SimOptions network_options;
+  network_options.executors = time.executors();
+  net::SimNetwork network{1, network_options};
+  time.run(network, [&](Rank) {
+    machine.advance_to(milliseconds{5});
+    EXPECT_EQ(time.peek_clock(), milliseconds{outside == OutsideCost::measured ? 10 : 0});
+    time.wait_for(milliseconds{1});
+  });
+  EXPECT_EQ(time.outside(), milliseconds{outside == OutsideCost::measured ? 10 : 0});
+  return network.clock().now();
+}
+
+TEST(VirtualTime, what_is_computed_outside_of_tasks_takes_its_time_if_wanted) {
+  EXPECT_EQ(end_of_computation(OutsideCost::measured), milliseconds{11});
+  EXPECT_EQ(end_of_computation(OutsideCost::none), milliseconds{1});
+}
+
+TEST(VirtualTime, a_thread_that_peeks_at_the_clock_keeps_running) {
+  const SteadyClock machine;
+  TaskCosts costs{{}};
+  VirtualTime time{2, costs, machine};
+  net::SimOptions network_options;
+  network_options.executors = time.executors();
+  net::SimNetwork network{2, network_options};
+  bool has_other_run = false;
+  time.run(network, [&](Rank self) {
+    for (int i = 0; i < 5000 && self == Rank{0}; ++i) {
+      EXPECT_EQ(time.peek_clock(), nanoseconds{0});
+      EXPECT_FALSE(has_other_run);
+    }
+    has_other_run = self == Rank{1};
+  });
+  EXPECT_TRUE(has_other_run);
+}
+
 /// A chain over all ranks, by a flow: each rank doubles the number and passes it on.
 void chain(Runtime& runtime, std::vector<double>& results) {
   task::Flow flow{runtime};

@@ -43,6 +43,7 @@ void add_parallel_options(CLI::App& app, Settings& settings) {
   group.add("--packing", settings.packing, "How messages share packets [PLAIT_PACKING, else aggregate]")
       ->check(CLI::IsMember({"immediate", "aggregate", "priority"}));
   group.add_flag("!--no-multicast", settings.has_multicast, "Send a tile to each reader by itself");
+  group.add_flag("--submit-all", settings.submits_all, "Let each rank submit the tasks of all ranks, not its own only");
 }
 
 }  // namespace

@@ -72,6 +72,7 @@ class Run {
         *layout_,
         {.factors = factors_,
          .fanout = settings_.has_multicast ? plait::Fanout::multicast : plait::Fanout::single_messages,
+         .submission = settings_.submits_all ? plait::Submission::every_task : plait::Submission::own_tasks,
          .on_task = bar.is_shown() ? std::function<void(std::uint64_t)>{draw} : nullptr}};
     if (computes) {
       app::agree(runtime_, [&] { source_->fill(*layout_, part(), factorization.tiles()); });

@@ -22,6 +22,7 @@ struct Settings {
   std::string driver;
   std::string packing;
   bool has_multicast = true;
+  bool submits_all = false;
   bool is_checked = true;
   std::string output;
   std::vector<std::string> command;  ///< The whole command line, for the trace.

@@ -133,6 +133,17 @@ DEPENDENCIES: dict[str, pl.DataType] = {
     "earlier": pl.Int64(),  # places
     "later": pl.Int64(),
 }
+#: The tasks of flows, and the messages that flows send and receive, in order of submission on each rank.
+FLOW_TASKS: dict[str, pl.DataType] = {
+    "rank": pl.Int32(),
+    "id": pl.UInt64(),  # of a message: a number from the same row
+    "role": pl.Int8(),
+    "communicator": pl.Int64(),
+    "tag": pl.UInt64(),
+    "submitted_ns": pl.Int64(),
+    "step": pl.Int64(),  # of a message: that of the task before it
+    "written_by": pl.UInt64(),  # of a message: id of what last wrote its data before; 0 = none
+}
 
 
 def empty(schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
@@ -211,6 +222,7 @@ class Run:
     graph_tasks: pl.DataFrame = field(default_factory=lambda: empty(GRAPH_TASKS))
     dependencies: pl.DataFrame = field(default_factory=lambda: empty(DEPENDENCIES))
     graph_runs: pl.DataFrame = field(default_factory=lambda: empty(GRAPH_RUNS))
+    flow_tasks: pl.DataFrame = field(default_factory=lambda: empty(FLOW_TASKS))
     calls: pl.DataFrame = field(default_factory=lambda: empty(CALLS))
     communicators: pl.DataFrame = field(default_factory=lambda: empty(COMMUNICATORS))
     shares: pl.DataFrame = field(default_factory=lambda: empty(SHARES))

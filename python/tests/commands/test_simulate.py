@@ -117,3 +117,92 @@ def test_errors_of_ranks_end_the_command(cholesky: str, costs: Path) -> None:
     done = _simulate("-n", "2", sys.executable, "-c", "pass")
     assert done.returncode != 0
     assert "no MPI" in done.stderr or "without a simulation" in done.stderr
+
+
+#: Arguments of each program, and what the lines of its results begin with.
+_PROGRAMS = {
+    "plait-ring": (("run", "{folder}/ring.hdf5", "--steps", "3"), ("step ",)),
+    "plait-pic": (
+        ("--problem", "two-stream", "--cells", "64", "8", "--steps", "5"),
+        ("checksum", "Gauss"),
+    ),
+    "plait-sph": (("run", "--problem", "sod", "--resolution", "10", "--steps", "3"), ("  ",)),
+    "plait-dns": (("--problem", "taylor-green", "--points", "16", "--steps", "3"), ("       ",)),
+}
+
+
+@pytest.fixture(params=sorted(_PROGRAMS))
+def program(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[list[str], tuple[str, ...]]:
+    name = request.param
+    built = _build.built_application(name)
+    if built is None or not (_build.build_folder() / "lib/libplait-simulate.so").is_file():
+        pytest.skip(f"{name} or what plait simulate preloads is not built")
+    words, starts = _PROGRAMS[name]
+    if name == "plait-ring":
+        snapshot = str(tmp_path / "ring.hdf5")
+        subprocess.run(
+            [str(built), "init", "--n-radial", "8", "--n-azimuthal", "64", "-o", snapshot], check=True
+        )
+    return [str(built), *(word.format(folder=tmp_path) for word in words)], starts
+
+
+def _results(text: str, starts: tuple[str, ...]) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(starts)]
+
+
+def test_programs_compute_what_they_compute_on_real_ranks(
+    program: tuple[list[str], tuple[str, ...]], tmp_path: Path
+) -> None:
+    command_line, starts = program
+    words = ("-n", "4", "-w", "1", "--quiet", "-o", str(tmp_path / "real"))
+    real = subprocess.run(
+        [sys.executable, "-m", "plait", "run", *words, *command_line],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert real.returncode == 0, real.stderr
+    for outside in ("none", "measured"):
+        words = ("-n", "4", "-w", "1", "--outside", outside, "-o", str(tmp_path / outside))
+        done = _simulate(*words, *command_line)
+        assert done.returncode == 0, done.stderr
+        assert _results(done.stdout, starts)
+        assert _results(done.stdout, starts) == _results(real.stdout, starts)
+
+
+def test_programs_are_repeated_exactly(
+    program: tuple[list[str], tuple[str, ...]], tmp_path: Path
+) -> None:
+    command_line, _ = program
+    results, table = tmp_path / "results.json", tmp_path / "table.json"
+    first = _simulate("-n", "4", "--json", str(results), "-o", str(tmp_path / "measured"), *command_line)
+    assert first.returncode == 0, first.stderr
+    table.write_text(json.dumps(dict.fromkeys(json.loads(results.read_text())["measured"], 1000)))
+    simulated = []
+    for name in ("one", "two"):
+        done = _simulate(
+            *("-n", "4", "--costs", str(table), "--json", str(results)),
+            *("-o", str(tmp_path / name), *command_line),
+        )
+        assert done.returncode == 0, done.stderr
+        assert json.loads(results.read_text())["measured"] == {}
+        simulated.append(json.loads(results.read_text())["simulated_s"])
+    assert simulated[0] == simulated[1]
+    for file in sorted((tmp_path / "one").glob("rank-*.plt")):
+        assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes(), file.name
+
+
+def test_functions_that_are_not_simulated_are_named() -> None:
+    built = _build.built_application("plait-dns")
+    if built is None:
+        pytest.skip("plait-dns is not built")
+    done = _simulate("-n", "4", str(built), "--points", "16", "--steps", "1", "--variant", "CoM")
+    assert done.returncode != 0
+    assert "calls MPI_Win_" in done.stderr
+    assert "do not have this function" in done.stderr
+
+
+def test_other_words_for_what_is_outside_are_an_error() -> None:
+    with pytest.raises(PlaitError, match="none or measured"):
+        command.settings(Wishes(ranks=2, outside="always"), Path("report.json"))

@@ -46,5 +46,6 @@ struct plait_system {
   plait_store& store;
   plait::particles::System system;
   plait::comm::Group ranks;
+  plait::particles::StepResult last_step;
   std::vector<std::unique_ptr<plait_neighbours>> neighbours;
 };

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -41,7 +43,8 @@ constexpr plait_long_range_options long_range_defaults{.size = sizeof(plait_long
                                                        .moment_of_none = nullptr,
                                                        .add_body = nullptr,
                                                        .add_child = nullptr,
-                                                       .moment_argument = nullptr};
+                                                       .moment_argument = nullptr,
+                                                       .velocity = -1};
 
 constexpr plait_short_range_options short_range_defaults{.size = sizeof(plait_short_range_options),
                                                          .search = PLAIT_GATHER,
@@ -147,6 +150,10 @@ particles::LongRangeOptions options_of(plait_store& store, const plait_long_rang
           "a long-range interaction has no valid exchange of trees: use a value of plait_lets");
   require(options.theta >= 0 && options.softening >= 0 && options.cutoff >= 0,
           "a long-range interaction has a negative opening angle, softening or cut-off: give 0 or more");
+  std::optional<particles::Field<particles::Vector>> velocity;
+  if (options.velocity >= 0) {
+    velocity = vector_field(store, options.velocity, "velocity");
+  }
   return {.charge = number_field(store, options.charge, "charge"),
           .signs = options.has_both_signs != 0 ? particles::ChargeSigns::both : particles::ChargeSigns::one,
           .acceleration = vector_field(store, options.acceleration, "acceleration"),
@@ -163,7 +170,8 @@ particles::LongRangeOptions options_of(plait_store& store, const plait_long_rang
           .moments = moments_of(store, options),
           .lets = static_cast<particles::LetMode>(options.lets),
           .measures_sizes = options.measures_sizes != 0,
-          .keeps_lists = options.reuses_lists != 0};
+          .keeps_lists = options.reuses_lists != 0,
+          .velocity = velocity};
 }
 
 static_assert(static_cast<int>(particles::Order::monopole) == PLAIT_MONOPOLE &&
@@ -174,11 +182,6 @@ static_assert(static_cast<int>(particles::LetMode::all_to_all) == PLAIT_LETS_ALL
               static_cast<int>(particles::LetMode::fast) == PLAIT_LETS_FAST);
 
 // ---- short range ----
-
-std::span<const int> list_of(const int* first, std::size_t count) {
-  require(first != nullptr || count == 0, "a short-range interaction has a list of fields at NULL: give the list");
-  return {first, count};
-}
 
 particles::BlockField block_field(const plait_store& store, int field) {
   const plait_store::Type& type = type_of(store, field);
@@ -239,8 +242,14 @@ plait_block_particles side_of(const particles::BlockParticles& side,
           .places = nullptr};
 }
 
-void add_short_range(plait_system& system, const plait_short_range_options& options) {
-  const plait_store& store = system.store;
+/// The parts of a sum over near pairs.
+struct PairSum {
+  particles::ShortRangeOptions search;
+  std::vector<particles::AnyField> results;
+  particles::ShortRangeKernel kernel;
+};
+
+PairSum pair_sum(plait_store& store, const plait_short_range_options& options) {
   require(options.kernel != nullptr, "a short-range interaction has no kernel: give one");
   require(options.search >= PLAIT_GATHER && options.search <= PLAIT_SYMMETRIC,
           "a short-range interaction has no valid search: use a value of plait_search");
@@ -248,16 +257,12 @@ void add_short_range(plait_system& system, const plait_short_range_options& opti
       .search = static_cast<particles::Search>(options.search),
       .reach = float_field(store, options.reach, "reach"),
       .reach_factor = options.reach_factor,
-      .targets = block_fields(store, list_of(options.targets, options.target_count)),
-      .sources = block_fields(store, list_of(options.sources, options.source_count)),
+      .targets = block_fields(store, listed_fields(options.targets, options.target_count, "targets")),
+      .sources = block_fields(store, listed_fields(options.sources, options.source_count, "sources")),
       .target_kinds = options.target_kinds,
       .source_kinds = options.source_kinds,
   };
-  std::vector<particles::AnyField> results;
-  for (const int field : list_of(options.results, options.result_count)) {
-    results.push_back(any_field(store, field));
-  }
-  auto kernel = [owner = &system.store,
+  auto kernel = [owner = &store,
                  kernel = options.kernel,
                  argument = options.argument,
                  targets = search.targets,
@@ -272,7 +277,9 @@ void add_short_range(plait_system& system, const plait_short_range_options& opti
     given.targets.places = reinterpret_cast<const std::int32_t*>(block.targets.places().data());
     c::check_call([&] { return kernel(&given, argument); });
   };
-  system.system.add_short_range(std::move(search), std::move(results), std::move(kernel));
+  return {.search = std::move(search),
+          .results = any_fields(store, options.results, options.result_count, "results"),
+          .kernel = std::move(kernel)};
 }
 
 static_assert(static_cast<int>(particles::Search::gather) == PLAIT_GATHER &&
@@ -298,6 +305,17 @@ int plait_system_add_long_range(plait_system* system, const plait_long_range_opt
 }
 
 int plait_system_add_short_range(plait_system* system, const plait_short_range_options* options) {
-  return plait::c::guarded([&] { add_short_range(*system, known_options(options)); });
+  return plait::c::guarded([&] {
+    PairSum sum = pair_sum(system->store, known_options(options));
+    system->system.add_short_range(std::move(sum.search), std::move(sum.results), std::move(sum.kernel));
+  });
+}
+
+int plait_system_add_pair_stage(plait_system* system, const char* name, const plait_short_range_options* options) {
+  return plait::c::guarded([&] {
+    plait::require(name != nullptr, "a stage has no name: give one");
+    PairSum sum = pair_sum(system->store, known_options(options));
+    system->system.add_pair_stage(name, std::move(sum.search), std::move(sum.results), std::move(sum.kernel));
+  });
 }
 }

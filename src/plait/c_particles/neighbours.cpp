@@ -28,19 +28,15 @@ constexpr plait_neighbour_options neighbour_defaults{.size = sizeof(plait_neighb
 particles::NeighbourOptions options_of(const plait_store& store, const plait_neighbour_options& options) {
   require(options.search >= PLAIT_GATHER && options.search <= PLAIT_SYMMETRIC,
           "neighbours have no valid search: use a value of plait_search");
-  require(options.travels != nullptr || options.travel_count == 0,
-          "neighbours have a list of fields at NULL: give the list");
   particles::NeighbourOptions found{.search = static_cast<particles::Search>(options.search),
                                     .radius = options.radius,
                                     .targets = particles::Kinds::from_bits(options.target_kinds),
-                                    .sources = particles::Kinds::from_bits(options.source_kinds)};
+                                    .sources = particles::Kinds::from_bits(options.source_kinds),
+                                    .travels = any_fields(store, options.travels, options.travel_count, "travels")};
   if (options.radius_field >= 0 && type_of(store, options.radius_field).type == PLAIT_FLOAT) {
     found.radius = float_field(store, options.radius_field, "radius");
   } else if (options.radius_field >= 0) {
     found.radius = number_field(store, options.radius_field, "radius");
-  }
-  for (const int field : std::span{options.travels, options.travel_count}) {
-    found.travels.push_back(any_field(store, field));
   }
   return found;
 }
@@ -52,7 +48,7 @@ const plait_neighbours* add_neighbours(plait_system& system, const plait_neighbo
     made->imported_fields.push_back(static_cast<int>(field.column));
   }
   made->lists = &system.system.add_neighbour_lists(std::move(wanted));
-  system.store.types.push_back({PLAIT_FLOAT, 1});  // of the field that this has added
+  note_fields(system.store);
   return system.neighbours.emplace_back(std::move(made)).get();
 }
 

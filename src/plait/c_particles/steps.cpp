@@ -28,7 +28,9 @@ constexpr plait_system_options system_defaults{.size = sizeof(plait_system_optio
                                                .steps_between_decompositions = 4,
                                                .steps_between_trees = 1,
                                                .shear_rate = 0,
-                                               .shear_velocity = -1};
+                                               .shear_velocity = -1,
+                                               .cell_reach = -1,
+                                               .limited_kinds = ~std::uint64_t{0}};
 
 std::uint32_t count_of(int given, const char* what) {
   if (given < 0) {
@@ -45,6 +47,14 @@ particles::Shear shear_of(const plait_store& store, const plait_system_options& 
   return shear;
 }
 
+particles::CellsOfSystem cells_of(const plait_store& store, const plait_system_options& options) {
+  particles::CellsOfSystem cells{.kinds = particles::Kinds::from_bits(options.limited_kinds)};
+  if (options.cell_reach >= 0) {
+    cells.reach = float_field(store, options.cell_reach, "cell_reach");
+  }
+  return cells;
+}
+
 particles::SystemOptions options_of(const plait_store& store, const plait_system_options& options) {
   require(options.coordinates == PLAIT_CARTESIAN || options.coordinates == PLAIT_CYLINDRICAL,
           "a system has no valid coordinates: use a value of plait_coordinates");
@@ -58,7 +68,8 @@ particles::SystemOptions options_of(const plait_store& store, const plait_system
                count_of(options.grid[1], "ranks along y"),
                count_of(options.grid[2], "ranks along z")},
       .steps_between_decompositions = count_of(options.steps_between_decompositions, "steps between decompositions"),
-      .steps_between_trees = count_of(options.steps_between_trees, "steps between trees")};
+      .steps_between_trees = count_of(options.steps_between_trees, "steps between trees"),
+      .cells = cells_of(store, options)};
 }
 
 particles::RangeFunction range_function(plait_store& store, plait_range_function function, void* argument) {
@@ -132,7 +143,7 @@ int plait_system_update(plait_system* system) {
 }
 
 int plait_system_step(plait_system* system) {
-  return guarded([&] { system->system.step(); });
+  return guarded([&] { system->last_step = system->system.step(); });
 }
 
 int plait_system_distribute(plait_system* system) {

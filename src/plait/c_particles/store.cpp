@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -51,6 +52,7 @@ int add_field(plait_store& store, const char* name, int type, int components) {
         fmt::format(
             "the field \"{}\" has {} components of type {}: give 1 or more of a plait_type", name, components, type)};
   }
+  note_fields(store);
   const particles::AnyField field = store.store.add_field(name, bytes_of(type) * static_cast<std::size_t>(components));
   store.types.push_back({type, components});
   return static_cast<int>(field.column);
@@ -87,6 +89,33 @@ particles::AnyField any_field(const plait_store& store, int field) {
   any.column = static_cast<std::uint32_t>(field);
   any.bytes = static_cast<std::uint32_t>(bytes_of(type.type) * static_cast<std::size_t>(type.components));
   return any;
+}
+
+std::span<const int> listed_fields(const int* first, std::size_t count, std::string_view role) {
+  if (first == nullptr && count != 0) {
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("the list of {} is NULL, and has {} fields: give it", role, count)};
+  }
+  return {first, count};
+}
+
+std::vector<particles::AnyField> any_fields(const plait_store& store,
+                                            const int* first,
+                                            std::size_t count,
+                                            std::string_view role) {
+  std::vector<particles::AnyField> found;
+  for (const int field : listed_fields(first, count, role)) {
+    found.push_back(any_field(store, field));
+  }
+  return found;
+}
+
+void note_fields(plait_store& store) {
+  while (store.types.size() < store.store.field_count()) {
+    const std::size_t bytes = store.store.bytes_of_column(static_cast<std::uint32_t>(store.types.size()));
+    const int type = bytes == 1 ? plait_store::byte_type : bytes == 4 ? PLAIT_FLOAT : PLAIT_INT64;
+    store.types.push_back({type, 1});
+  }
 }
 
 }  // namespace plait::c_particles::detail

@@ -30,12 +30,16 @@ module plait_particles
   public :: plait_system_before, plait_system_after, plait_system_when_summed, plait_system_add_leapfrog
   public :: plait_system_update, plait_system_step, plait_system_distribute, plait_system_sum, plait_system_domain
   public :: plait_system_take_times
+  public :: plait_system_integrate, plait_system_take_steps, plait_system_limit_steps_by, plait_system_add_stage
+  public :: plait_system_add_pair_stage, plait_system_run_until, plait_system_synchronise, plait_system_time
+  public :: plait_system_is_over, plait_system_last_step
 
   integer, parameter, public :: PLAIT_POSITION = 0, PLAIT_ID = 1, PLAIT_KIND = 2, PLAIT_COST = 3
   integer, parameter, public :: PLAIT_INT32 = 0, PLAIT_INT64 = 1, PLAIT_FLOAT = 2, PLAIT_DOUBLE = 3
   integer, parameter, public :: PLAIT_CARTESIAN = 0, PLAIT_CYLINDRICAL = 1
   integer, parameter, public :: PLAIT_MONOPOLE = 1, PLAIT_QUADRUPOLE = 2, PLAIT_MIXED = 0, PLAIT_FULL = 1
   integer, parameter, public :: PLAIT_LETS_ALL_TO_ALL = 0, PLAIT_LETS_EXACT = 1, PLAIT_LETS_FAST = 2
+  integer, parameter, public :: PLAIT_FIXED_STEPS = 0, PLAIT_EQUAL_STEPS = 1, PLAIT_INDIVIDUAL_STEPS = 2
   integer, parameter, public :: PLAIT_GATHER = 0, PLAIT_SCATTER = 1, PLAIT_SYMMETRIC = 2
 
   type, public :: plait_store
@@ -48,6 +52,11 @@ module plait_particles
     real(c_double) :: wall_seconds, idle_seconds, decompose_seconds, exchange_seconds, tree_seconds, let_seconds
     real(c_double) :: walk_seconds, kernel_seconds, short_range_seconds, other_seconds
     integer(c_int64_t) :: interactions, let_bytes
+  end type
+
+  type, bind(C), public :: plait_step_result
+    real(c_double) :: time, length
+    integer(c_int64_t) :: updated, updated_here
   end type
 
   ! ---- what kernels get ----
@@ -150,7 +159,39 @@ module plait_particles
       type(plait_store), intent(in) :: store
       integer, intent(inout) :: ierr
     end subroutine
+    !> Moves the particles from `first` to `last` over a duration.
+    subroutine plait_drift_procedure(store, first, last, duration, ierr)
+      import :: plait_store, c_double
+      type(plait_store), intent(in) :: store
+      integer, intent(in) :: first, last
+      real(c_double), intent(in) :: duration
+      integer, intent(inout) :: ierr
+    end subroutine
+    !> Changes the velocity of each of some particles over its duration.
+    subroutine plait_kick_procedure(store, places, durations, ierr)
+      import :: plait_store, c_double
+      type(plait_store), intent(in) :: store
+      integer, intent(in), contiguous :: places(:)
+      real(c_double), intent(in), contiguous :: durations(:)
+      integer, intent(inout) :: ierr
+    end subroutine
+    !> Sets longest(k) to the longest step that the particle places(k) may take, if it is shorter than what it is.
+    subroutine plait_step_criterion(store, places, longest, ierr)
+      import :: plait_store, c_double
+      type(plait_store), intent(in) :: store
+      integer, intent(in), contiguous :: places(:)
+      real(c_double), intent(inout), contiguous :: longest(:)
+      integer, intent(inout) :: ierr
+    end subroutine
+    !> Changes active particles of one cell.
+    subroutine plait_stage_procedure(store, places, ierr)
+      import :: plait_store
+      type(plait_store), intent(in) :: store
+      integer, intent(in), contiguous :: places(:)
+      integer, intent(inout) :: ierr
+    end subroutine
   end interface
+  public :: plait_drift_procedure, plait_kick_procedure, plait_step_criterion, plait_stage_procedure
   public :: plait_tree_kernel, plait_pair_kernel, plait_range_procedure, plait_step_procedure
   public :: plait_moment_of_body, plait_moment_of_child
 
@@ -162,6 +203,10 @@ module plait_particles
     procedure(plait_step_procedure), pointer, nopass :: steps => null()
     procedure(plait_moment_of_body), pointer, nopass :: body => null()
     procedure(plait_moment_of_child), pointer, nopass :: child => null()
+    procedure(plait_drift_procedure), pointer, nopass :: drift => null()
+    procedure(plait_kick_procedure), pointer, nopass :: kick => null(), settle => null()
+    procedure(plait_step_criterion), pointer, nopass :: criterion => null()
+    procedure(plait_stage_procedure), pointer, nopass :: stage => null()
     integer :: moment_size = 0  ! In numbers.
     integer :: target_arrays = 0, source_arrays = 0
     type(procedure_box), pointer :: next => null()
@@ -421,7 +466,8 @@ contains
 
   !> Settings that are left out have the defaults of plait_system_options.
   subroutine plait_system_create(runtime, store, system, low, high, periodic, coordinates, grid, &
-                                 steps_between_decompositions, steps_between_trees, ierr, shear_rate, shear_velocity)
+                                 steps_between_decompositions, steps_between_trees, ierr, shear_rate, shear_velocity, cell_reach, &
+                                 limited_kinds)
     type(plait_runtime), intent(in) :: runtime
     type(plait_store), intent(in) :: store
     type(plait_system), intent(out) :: system
@@ -429,7 +475,8 @@ contains
     logical, intent(in), optional :: periodic(3)
     integer, intent(in), optional :: coordinates, grid(3), steps_between_decompositions, steps_between_trees
     double precision, intent(in), optional :: shear_rate
-    integer, intent(in), optional :: shear_velocity
+    integer, intent(in), optional :: shear_velocity, cell_reach
+    integer(c_int64_t), intent(in), optional :: limited_kinds
     integer, intent(out), optional :: ierr
     type(c_system_options) :: options
     integer(c_int) :: error
@@ -445,6 +492,8 @@ contains
     if (present(steps_between_trees)) options%steps_between_trees = int(steps_between_trees, c_int)
     if (present(shear_rate)) options%shear_rate = shear_rate
     if (present(shear_velocity)) options%shear_velocity = int(shear_velocity, c_int)
+    if (present(cell_reach)) options%cell_reach = int(cell_reach, c_int)
+    if (present(limited_kinds)) options%limited_kinds = limited_kinds
     if (error == PLAIT_SUCCESS) then
       error = c_system_create(transfer(runtime, c_null_ptr), store%handle, options, system%handle)
     end if
@@ -481,7 +530,7 @@ contains
   subroutine plait_system_add_long_range(system, charge, acceleration, potential, kernel, theta, softening, coupling, &
                                          cutoff, order, precision, lets, source_kinds, target_kinds, &
                                          measures_sizes, reuses_lists, ierr, has_both_signs, moment_size, add_body, &
-                                         add_child)
+                                         add_child, velocity)
     type(plait_system), intent(inout) :: system
     integer, intent(in) :: charge, acceleration, potential
     procedure(plait_tree_kernel), optional :: kernel
@@ -489,7 +538,7 @@ contains
     integer, intent(in), optional :: order, precision, lets
     integer(c_int64_t), intent(in), optional :: source_kinds, target_kinds
     logical, intent(in), optional :: measures_sizes, reuses_lists, has_both_signs
-    integer, intent(in), optional :: moment_size
+    integer, intent(in), optional :: moment_size, velocity
     procedure(plait_moment_of_body), optional :: add_body
     procedure(plait_moment_of_child), optional :: add_child
     integer, intent(out), optional :: ierr
@@ -519,6 +568,7 @@ contains
     if (present(measures_sizes)) options%measures_sizes = merge(1_c_int, 0_c_int, measures_sizes)
     if (present(reuses_lists)) options%reuses_lists = merge(1_c_int, 0_c_int, reuses_lists)
     if (present(has_both_signs)) options%has_both_signs = merge(1_c_int, 0_c_int, has_both_signs)
+    if (present(velocity)) options%velocity = int(velocity, c_int)
     if (present(moment_size)) then
       options%moment_bytes = 8_c_size_t * moment_size
       if (associated(box) .and. present(add_body) .and. present(add_child)) then  ! else the call is refused
@@ -646,6 +696,36 @@ contains
     double precision, intent(in), optional :: reach_factor
     integer(c_int64_t), intent(in), optional :: source_kinds, target_kinds
     integer, intent(out), optional :: ierr
+    call add_pairs(system, "", reach, results, kernel, targets, sources, search, reach_factor, source_kinds, &
+                   target_kinds, ierr)
+  end subroutine
+
+  !> The same as a stage, whose results later stages read.
+  subroutine plait_system_add_pair_stage(system, name, reach, results, kernel, targets, sources, search, reach_factor, &
+                                         source_kinds, target_kinds, ierr)
+    type(plait_system), intent(inout) :: system
+    character(*), intent(in) :: name
+    integer, intent(in) :: reach, results(:)
+    procedure(plait_pair_kernel) :: kernel
+    integer, intent(in), optional :: targets(:), sources(:), search
+    double precision, intent(in), optional :: reach_factor
+    integer(c_int64_t), intent(in), optional :: source_kinds, target_kinds
+    integer, intent(out), optional :: ierr
+    call add_pairs(system, trim(name), reach, results, kernel, targets, sources, search, reach_factor, source_kinds, &
+                   target_kinds, ierr)
+  end subroutine
+
+  !> A stage if `name` is not empty.
+  subroutine add_pairs(system, name, reach, results, kernel, targets, sources, search, reach_factor, source_kinds, &
+                       target_kinds, ierr)
+    type(plait_system), intent(inout) :: system
+    character(*), intent(in) :: name
+    integer, intent(in) :: reach, results(:)
+    procedure(plait_pair_kernel) :: kernel
+    integer, intent(in), optional :: targets(:), sources(:), search
+    double precision, intent(in), optional :: reach_factor
+    integer(c_int64_t), intent(in), optional :: source_kinds, target_kinds
+    integer, intent(out), optional :: ierr
     type(c_short_range_options) :: options
     type(procedure_box), pointer :: box
     integer(c_int), allocatable, target :: target_fields(:), source_fields(:), result_fields(:)
@@ -672,7 +752,11 @@ contains
     if (options%result_count > 0) options%results = c_loc(result_fields)
     options%kernel = c_funloc(call_pair_kernel)
     options%argument = c_loc(box)
-    if (error == PLAIT_SUCCESS) error = c_system_add_short_range(system%handle, options)
+    if (error == PLAIT_SUCCESS .and. len(name) == 0) then
+      error = c_system_add_short_range(system%handle, options)
+    else if (error == PLAIT_SUCCESS) then
+      error = c_system_add_pair_stage(system%handle, name // c_null_char, options)
+    end if
     call finish(error, ierr)
   end subroutine
 
@@ -945,6 +1029,205 @@ contains
     integer, intent(out), optional :: ierr
     call finish(c_system_add_leapfrog(system%handle, int(velocity, c_int), int(acceleration, c_int), time_step), ierr)
   end subroutine
+
+  ! ---- steps of other lengths ----
+
+  !> A leapfrog, or the procedures `drift` and `kick`, with `settle` if it is given.
+  subroutine plait_system_integrate(system, velocity, acceleration, velocity_now, drift, kick, settle, predicted, &
+                                    forces, ierr)
+    type(plait_system), intent(inout) :: system
+    integer, intent(in) :: velocity
+    integer, intent(in), optional :: acceleration, velocity_now, predicted(:), forces(:)
+    procedure(plait_drift_procedure), optional :: drift
+    procedure(plait_kick_procedure), optional :: kick, settle
+    integer, intent(out), optional :: ierr
+    type(c_integrator) :: integrator
+    type(procedure_box), pointer :: box
+    integer(c_int), allocatable, target :: predicted_fields(:), force_fields(:)
+    integer(c_int) :: error
+    error = c_integrator_init(integrator, c_sizeof(integrator))
+    integrator%velocity = int(velocity, c_int)
+    if (present(acceleration)) integrator%acceleration = int(acceleration, c_int)
+    if (present(velocity_now)) integrator%velocity_now = int(velocity_now, c_int)
+    allocate (predicted_fields(0), force_fields(0))
+    if (present(predicted)) predicted_fields = int(predicted, c_int)
+    if (present(forces)) force_fields = int(forces, c_int)
+    integrator%predicted_count = size(predicted_fields, kind=c_size_t)
+    integrator%force_count = size(force_fields, kind=c_size_t)
+    if (integrator%predicted_count > 0) integrator%predicted = c_loc(predicted_fields)
+    if (integrator%force_count > 0) integrator%forces = c_loc(force_fields)
+    box => new_box(system)
+    integrator%argument = c_loc(box)
+    if (present(drift)) then
+      box%drift => drift
+      integrator%drift = c_funloc(call_drift)
+    end if
+    if (present(kick)) then
+      box%kick => kick
+      integrator%kick = c_funloc(call_kick)
+    end if
+    if (present(settle)) then
+      box%settle => settle
+      integrator%settle = c_funloc(call_settle)
+    end if
+    if (error == PLAIT_SUCCESS) error = c_system_integrate(system%handle, integrator)
+    call finish(error, ierr)
+  end subroutine
+
+  !> Called by C on a worker, by its address: it has no name there.
+  recursive integer(c_int) function call_drift(store, first, last, duration, argument) bind(C, name="")
+    type(c_ptr), value :: store, argument
+    integer(c_size_t), value :: first, last
+    real(c_double), value :: duration
+    type(procedure_box), pointer :: box
+    integer :: ierr
+    call c_f_pointer(argument, box)
+    ierr = PLAIT_SUCCESS
+    call box%drift(plait_store(store), int(first) + 1, int(last), duration, ierr)
+    call_drift = int(ierr, c_int)
+  end function
+
+  !> As above, as the next.
+  recursive integer(c_int) function call_kick(store, count, kicks, argument) bind(C, name="")
+    type(c_ptr), value :: store, argument
+    integer(c_size_t), value :: count
+    type(c_kick), intent(in) :: kicks(count)
+    type(procedure_box), pointer :: box
+    integer :: ierr
+    call c_f_pointer(argument, box)
+    ierr = PLAIT_SUCCESS
+    call box%kick(plait_store(store), int(kicks%place) + 1, kicks%duration, ierr)
+    call_kick = int(ierr, c_int)
+  end function
+
+  recursive integer(c_int) function call_settle(store, count, kicks, argument) bind(C, name="")
+    type(c_ptr), value :: store, argument
+    integer(c_size_t), value :: count
+    type(c_kick), intent(in) :: kicks(count)
+    type(procedure_box), pointer :: box
+    integer :: ierr
+    call c_f_pointer(argument, box)
+    ierr = PLAIT_SUCCESS
+    call box%settle(plait_store(store), int(kicks%place) + 1, kicks%duration, ierr)
+    call_settle = int(ierr, c_int)
+  end function
+
+  !> Settings that are left out have the defaults of plait_time_steps.
+  subroutine plait_system_take_steps(system, lengths, step, begin, end, step_max, step_min, ierr)
+    type(plait_system), intent(in) :: system
+    integer, intent(in), optional :: lengths
+    double precision, intent(in), optional :: step, begin, end, step_max, step_min
+    integer, intent(out), optional :: ierr
+    type(c_time_steps) :: steps
+    integer(c_int) :: error
+    error = c_time_steps_init(steps, c_sizeof(steps))
+    if (present(lengths)) steps%lengths = int(lengths, c_int)
+    if (present(step)) steps%step = step
+    if (present(begin)) steps%begin = begin
+    if (present(end)) steps%end = end
+    if (present(step_max)) steps%step_max = step_max
+    if (present(step_min)) steps%step_min = step_min
+    if (error == PLAIT_SUCCESS) error = c_system_take_steps(system%handle, steps)
+    call finish(error, ierr)
+  end subroutine
+
+  subroutine plait_system_limit_steps_by(system, criterion, ierr)
+    type(plait_system), intent(inout) :: system
+    procedure(plait_step_criterion) :: criterion
+    integer, intent(out), optional :: ierr
+    type(procedure_box), pointer :: box
+    box => new_box(system)
+    box%criterion => criterion
+    call finish(c_system_limit_steps_by(system%handle, c_funloc(call_criterion), c_loc(box)), ierr)
+  end subroutine
+
+  !> Called by C on a worker, by its address: it has no name there.
+  recursive integer(c_int) function call_criterion(store, count, places, longest, argument) bind(C, name="")
+    type(c_ptr), value :: store, argument
+    integer(c_size_t), value :: count
+    integer(c_int32_t), intent(in) :: places(count)
+    real(c_double), intent(inout) :: longest(count)
+    type(procedure_box), pointer :: box
+    integer :: ierr
+    call c_f_pointer(argument, box)
+    ierr = PLAIT_SUCCESS
+    call box%criterion(plait_store(store), int(places) + 1, longest, ierr)
+    call_criterion = int(ierr, c_int)
+  end function
+
+  !> `writes` are the fields that the procedure changes.
+  subroutine plait_system_add_stage(system, name, procedure, writes, kinds, ierr)
+    type(plait_system), intent(inout) :: system
+    character(*), intent(in) :: name
+    procedure(plait_stage_procedure) :: procedure
+    integer, intent(in), optional :: writes(:)
+    integer(c_int64_t), intent(in), optional :: kinds
+    integer, intent(out), optional :: ierr
+    type(c_stage_options) :: options
+    type(procedure_box), pointer :: box
+    integer(c_int), allocatable, target :: fields(:)
+    character(kind=c_char, len=:), allocatable, target :: its_name
+    integer(c_int) :: error
+    error = c_stage_options_init(options, c_sizeof(options))
+    its_name = trim(name) // c_null_char
+    allocate (fields(0))
+    if (present(writes)) fields = int(writes, c_int)
+    box => new_box(system)
+    box%stage => procedure
+    options%name = c_loc(its_name)
+    if (present(kinds)) options%kinds = kinds
+    options%write_count = size(fields, kind=c_size_t)
+    if (options%write_count > 0) options%writes = c_loc(fields)
+    options%function = c_funloc(call_stage)
+    options%argument = c_loc(box)
+    if (error == PLAIT_SUCCESS) error = c_system_add_stage(system%handle, options)
+    call finish(error, ierr)
+  end subroutine
+
+  !> Called by C on a worker, by its address: it has no name there.
+  recursive integer(c_int) function call_stage(store, count, places, argument) bind(C, name="")
+    type(c_ptr), value :: store, argument
+    integer(c_size_t), value :: count
+    integer(c_int32_t), intent(in) :: places(count)
+    type(procedure_box), pointer :: box
+    integer :: ierr
+    call c_f_pointer(argument, box)
+    ierr = PLAIT_SUCCESS
+    call box%stage(plait_store(store), int(places) + 1, ierr)
+    call_stage = int(ierr, c_int)
+  end function
+
+  subroutine plait_system_run_until(system, time, ierr)
+    type(plait_system), intent(in) :: system
+    double precision, intent(in) :: time
+    integer, intent(out), optional :: ierr
+    call finish(c_system_run_until(system%handle, time), ierr)
+  end subroutine
+
+  subroutine plait_system_synchronise(system, ierr)
+    type(plait_system), intent(in) :: system
+    integer, intent(out), optional :: ierr
+    call finish(c_system_synchronise(system%handle), ierr)
+  end subroutine
+
+  double precision function plait_system_time(system)
+    type(plait_system), intent(in) :: system
+    plait_system_time = c_system_time(system%handle)
+  end function
+
+  logical function plait_system_is_over(system)
+    type(plait_system), intent(in) :: system
+    plait_system_is_over = c_system_is_over(system%handle) /= 0
+  end function
+
+  subroutine plait_system_last_step(system, step, ierr)
+    type(plait_system), intent(in) :: system
+    type(plait_step_result), intent(out), target :: step
+    integer, intent(out), optional :: ierr
+    call finish(c_system_last_step(system%handle, c_loc(step)), ierr)
+  end subroutine
+
+  ! ---- systems that step ----
 
   subroutine plait_system_set_time(system, time, ierr)
     type(plait_system), intent(in) :: system

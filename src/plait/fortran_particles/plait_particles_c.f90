@@ -16,6 +16,8 @@ module plait_particles_c
     integer(c_int) :: steps_between_trees
     real(c_double) :: shear_rate
     integer(c_int) :: shear_velocity
+    integer(c_int) :: cell_reach
+    integer(c_int64_t) :: limited_kinds
   end type
 
   !> As plait_bodies.
@@ -61,6 +63,7 @@ module plait_particles_c
     type(c_ptr) :: moment_of_none
     type(c_funptr) :: add_body, add_child
     type(c_ptr) :: moment_argument
+    integer(c_int) :: velocity
   end type
 
   !> As plait_block_particles.
@@ -104,6 +107,40 @@ module plait_particles_c
     integer(c_size_t) :: target_count, source_count, result_count
     type(c_ptr) :: targets, sources, results
     type(c_funptr) :: kernel
+    type(c_ptr) :: argument
+  end type
+
+  !> As plait_kick.
+  type, bind(C) :: c_kick
+    integer(c_int32_t) :: place
+    real(c_double) :: duration
+  end type
+
+  !> As plait_integrator.
+  type, bind(C) :: c_integrator
+    integer(c_size_t) :: size
+    integer(c_int) :: velocity, acceleration, velocity_now
+    type(c_funptr) :: drift, kick, settle
+    integer(c_size_t) :: predicted_count, force_count
+    type(c_ptr) :: predicted, forces
+    type(c_ptr) :: argument
+  end type
+
+  !> As plait_time_steps.
+  type, bind(C) :: c_time_steps
+    integer(c_size_t) :: size
+    integer(c_int) :: lengths
+    real(c_double) :: step, begin, end, step_max, step_min
+  end type
+
+  !> As plait_stage_options.
+  type, bind(C) :: c_stage_options
+    integer(c_size_t) :: size
+    type(c_ptr) :: name
+    integer(c_int64_t) :: kinds
+    integer(c_size_t) :: write_count
+    type(c_ptr) :: writes
+    type(c_funptr) :: function
     type(c_ptr) :: argument
   end type
 
@@ -274,6 +311,71 @@ module plait_particles_c
     integer(c_int) function c_system_take_times(system, times) bind(C, name="plait_system_take_times")
       import
       type(c_ptr), value :: system, times
+    end function
+
+    ! ---- steps of other lengths ----
+    integer(c_int) function c_integrator_init(integrator, size) bind(C, name="plait_integrator_init")
+      import
+      type(c_integrator), intent(out) :: integrator
+      integer(c_size_t), value :: size
+    end function
+    integer(c_int) function c_system_integrate(system, integrator) bind(C, name="plait_system_integrate")
+      import
+      type(c_ptr), value :: system
+      type(c_integrator), intent(in) :: integrator
+    end function
+    integer(c_int) function c_time_steps_init(steps, size) bind(C, name="plait_time_steps_init")
+      import
+      type(c_time_steps), intent(out) :: steps
+      integer(c_size_t), value :: size
+    end function
+    integer(c_int) function c_system_take_steps(system, steps) bind(C, name="plait_system_take_steps")
+      import
+      type(c_ptr), value :: system
+      type(c_time_steps), intent(in) :: steps
+    end function
+    integer(c_int) function c_system_limit_steps_by(system, criterion, argument) &
+        bind(C, name="plait_system_limit_steps_by")
+      import
+      type(c_ptr), value :: system, argument
+      type(c_funptr), value :: criterion
+    end function
+    integer(c_int) function c_stage_options_init(options, size) bind(C, name="plait_stage_options_init")
+      import
+      type(c_stage_options), intent(out) :: options
+      integer(c_size_t), value :: size
+    end function
+    integer(c_int) function c_system_add_stage(system, options) bind(C, name="plait_system_add_stage")
+      import
+      type(c_ptr), value :: system
+      type(c_stage_options), intent(in) :: options
+    end function
+    integer(c_int) function c_system_add_pair_stage(system, name, options) bind(C, name="plait_system_add_pair_stage")
+      import
+      type(c_ptr), value :: system
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_short_range_options), intent(in) :: options
+    end function
+    integer(c_int) function c_system_run_until(system, time) bind(C, name="plait_system_run_until")
+      import
+      type(c_ptr), value :: system
+      real(c_double), value :: time
+    end function
+    integer(c_int) function c_system_synchronise(system) bind(C, name="plait_system_synchronise")
+      import
+      type(c_ptr), value :: system
+    end function
+    real(c_double) function c_system_time(system) bind(C, name="plait_system_time")
+      import
+      type(c_ptr), value :: system
+    end function
+    integer(c_int) function c_system_is_over(system) bind(C, name="plait_system_is_over")
+      import
+      type(c_ptr), value :: system
+    end function
+    integer(c_int) function c_system_last_step(system, result) bind(C, name="plait_system_last_step")
+      import
+      type(c_ptr), value :: system, result
     end function
   end interface
 end module plait_particles_c

@@ -82,11 +82,11 @@ ForceSplit split_of(const PeriodicGravityOptions& options, const PeriodicMesh& m
 /// this much larger, the default angle has errors below 1e-3 in lattices, too, where the forces of neighbours cancel.
 constexpr double opening_factor = 1.25;
 
-LongRangeOptions tree_of(const PeriodicGravityOptions& options, const ForceSplit& split) {
+LongRangeOptions tree_of(const PeriodicGravityOptions& options, const ForceSplit& split, ChargeSigns signs) {
   LongRangeOptions tree = options.tree;
   tree.theta /= opening_factor;
   tree.cutoff = split.cutoff();
-  tree.signs = ChargeSigns::apart;
+  tree.signs = signs;
   tree.kernel = [split, order = tree.order](const KernelWork& work) { detail::sum_short_range(work, split, order); };
   return tree;
 }
@@ -99,13 +99,19 @@ struct MeshPeer {
   Bytes charges_out, charges_in, potentials_out, potentials_in;
 };
 
+/// The parts that an interaction sums.
+enum class Summed : std::uint8_t { all, mesh };
+
 class PeriodicGravity final : public Interaction {
  public:
-  PeriodicGravity(comm::Endpoint& messages, task::Scheduler& scheduler, const PeriodicGravityOptions& options)
+  PeriodicGravity(comm::Endpoint& messages,
+                  task::Scheduler& scheduler,
+                  const PeriodicGravityOptions& options,
+                  Summed summed)
       : options_{options},
         mesh_{mesh_of(options)},
         split_{split_of(options, mesh_)},
-        tree_{make_long_range(tree_of(options, split_))},
+        tree_{summed == Summed::all ? make_long_range(tree_of(options, split_, ChargeSigns::apart)) : nullptr},
         influence_{mesh_, split_.scale()},
         group_{messages},
         plan_{messages, scheduler, mesh_.lengths, {.effort = options.effort}},
@@ -130,11 +136,11 @@ class PeriodicGravity final : public Interaction {
     }
     store_ = &frame.store;
     phases_.resize(frame.worker_count);
-    return tree_->add_building_tasks(frame, after);
+    return tree_ ? tree_->add_building_tasks(frame, after) : std::vector<Task>{};
   }
 
   std::vector<Task> add_refreshing_tasks(const StepFrame& frame, Task after) override {
-    return tree_->add_refreshing_tasks(frame, after);
+    return tree_ ? tree_->add_refreshing_tasks(frame, after) : std::vector<Task>{};
   }
 
   std::vector<Task> add_summing_tasks(const StepFrame& frame, Task after, Task end) override {
@@ -187,7 +193,11 @@ class PeriodicGravity final : public Interaction {
     join(forward_.add_to(graph), collect, potential);
     join(backward_.add_to(graph), potential, spread);
     Task walked = graph.join("mesh: trees walked");
-    tree_->add_summing_tasks(frame, after, walked);
+    if (tree_) {
+      tree_->add_summing_tasks(frame, after, walked);
+    } else {
+      walked.after(after);
+    }
     unpack.after(spread);
     forces.after(unpack).after(walked);
     end.after(forces);
@@ -196,16 +206,23 @@ class PeriodicGravity final : public Interaction {
   }
 
   void clear_results(Particles& store, std::size_t first, std::size_t last) override {
-    tree_->clear_results(store, first, last);
+    if (tree_) {
+      tree_->clear_results(store, first, last);
+      return;
+    }
+    std::ranges::fill(store[options_.tree.acceleration].subspan(first, last - first), Vector{});
+    std::ranges::fill(store[options_.tree.potential].subspan(first, last - first), 0.0);
   }
 
   void take_times(StepTimes& times) override {
-    tree_->take_times(times);
+    if (tree_) {
+      tree_->take_times(times);
+    }
     for (PhaseTimes& phases : phases_) {
       move_times(phases, times.phases);
     }
   }
-  [[nodiscard]] const Tree* tree() const noexcept override { return tree_->tree(); }
+  [[nodiscard]] const Tree* tree() const noexcept override { return tree_ ? tree_->tree() : nullptr; }
 
  private:
   /// What other ranks must know of one.
@@ -467,7 +484,7 @@ class PeriodicGravity final : public Interaction {
   const PeriodicGravityOptions options_;
   const PeriodicMesh mesh_;
   const ForceSplit split_;
-  std::unique_ptr<LongRange> tree_;
+  std::unique_ptr<LongRange> tree_;  ///< Null if the mesh is summed alone.
   detail::Influence influence_;
   comm::Group group_;
   fft::Plan plan_;
@@ -494,7 +511,17 @@ class PeriodicGravity final : public Interaction {
 std::unique_ptr<Interaction> make_periodic_gravity(comm::Endpoint& messages,
                                                    task::Scheduler& scheduler,
                                                    const PeriodicGravityOptions& options) {
-  return std::make_unique<PeriodicGravity>(messages, scheduler, options);
+  return std::make_unique<PeriodicGravity>(messages, scheduler, options, Summed::all);
+}
+
+std::unique_ptr<Interaction> make_periodic_mesh(comm::Endpoint& messages,
+                                                task::Scheduler& scheduler,
+                                                const PeriodicGravityOptions& options) {
+  return std::make_unique<PeriodicGravity>(messages, scheduler, options, Summed::mesh);
+}
+
+LongRangeOptions periodic_short_range(const PeriodicGravityOptions& options) {
+  return tree_of(options, split_of(options, mesh_of(options)), ChargeSigns::one);
 }
 
 }  // namespace plait::particles

@@ -52,4 +52,17 @@ struct PeriodicGravityOptions {
                                                                  task::Scheduler& scheduler,
                                                                  const PeriodicGravityOptions& options);
 
+// The two parts of the same sum, for systems whose particles have individual time steps: the short range is summed in
+// each step for active particles, the mesh in steps of its own.
+
+/// The long-range part: the mesh alone (`System::add_slow_force`). Its results are the fields of `options.tree`, which
+/// the short range does not have. Collective, and throws, as `make_periodic_gravity`.
+[[nodiscard]] std::unique_ptr<Interaction> make_periodic_mesh(comm::Endpoint& messages,
+                                                              task::Scheduler& scheduler,
+                                                              const PeriodicGravityOptions& options);
+
+/// The options of the short-range part, for `System::add_long_range`: set `velocity` for several ranks. Charges have
+/// one sign. Throws: as `make_periodic_gravity`.
+[[nodiscard]] LongRangeOptions periodic_short_range(const PeriodicGravityOptions& options);
+
 }  // namespace plait::particles

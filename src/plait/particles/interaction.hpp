@@ -26,10 +26,10 @@ struct CellFrame {
   CellSizes sizes;  ///< Interactions keep the particles in the order of these cells.
   Field<std::uint8_t> bin;
   Field<Vector> velocity;                            ///< By which positions drift.
-  std::function<double(std::uint32_t cell)> behind;  ///< The time since the positions of a cell.
-  double now = 0;
-  std::uint8_t longest = 255;                  ///< The longest bin of active particles, on which forces act.
-  std::span<const std::uint32_t> active = {};  ///< Cells with active particles; their positions are present.
+  std::function<double(std::uint32_t cell)> behind;  ///< By which its positions drift to the present.
+  double now = 0;                                    ///< By which positions drift, since the first step.
+  std::uint8_t longest = 255;                        ///< The longest bin of active particles, on which forces act.
+  std::span<const std::uint32_t> active = {};        ///< Cells with active particles; their positions are present.
 };
 
 /// The particles and the step's graph, which the interactions of a system share.
@@ -48,6 +48,8 @@ struct StepFrame {
   const CellFrame* cells = nullptr;
   /// The domains of the ranks. Results do not depend on it; the cost of exchanges among many ranks does.
   DomainGrid grid = cubic_grid(messages.rank_count());
+  /// Of one build, this and the later steps until the next. Results do not depend on it.
+  std::uint32_t steps_between_trees = 1;
 };
 
 /// The interface of long-range, short-range and a program's own interactions: sums over particles that a system

@@ -20,6 +20,11 @@ SimulationSettings parse(const nlohmann::json& file) {
   costs.scale = file.value("scale", costs.scale);
   costs.overhead = nanoseconds{file.value("overhead_ns", std::int64_t{0})};
   costs.bodies = file.value("skip_bodies", false) ? BodyUse::skipped : BodyUse::runs;
+  const std::string outside = file.value("outside", std::string{"none"});
+  if (outside != "none" && outside != "measured") {
+    throw Error{ErrorCode::bad_input, fmt::format("outside is {}: it must be none or measured", outside)};
+  }
+  settings.outside = outside == "measured" ? OutsideCost::measured : OutsideCost::none;
   if (file.contains("kinds")) {
     for (const auto& [kind, time_ns] : file.at("kinds").items()) {
       costs.kinds.emplace(kind, nanoseconds{time_ns.get<std::int64_t>()});
@@ -46,7 +51,7 @@ Result<SimulationSettings> read_settings(const std::filesystem::path& file) {
       settings.platform = std::move(platform).value();
     }
     return settings;
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const std::exception& error) {
     return Error{ErrorCode::bad_input, fmt::format("{}: {}", file.string(), error.what())};
   }
 }

@@ -11,6 +11,7 @@
 #include "plait/net/sim/sim.hpp"
 #include "plait/replay/predict/platform.hpp"
 #include "plait/simulate/task_costs.hpp"
+#include "plait/simulate/virtual_time.hpp"
 
 namespace plait::simulate {
 
@@ -19,14 +20,15 @@ struct SimulationSettings {
   std::uint32_t ranks = 1;
   std::optional<replay::Platform> platform;  ///< Nothing: the costs of `net::SimOptions`.
   TaskCostSettings costs;
+  OutsideCost outside = OutsideCost::none;
   std::size_t stack_bytes = std::size_t{512} * 1024;  ///< Of each rank and each further worker.
   bool is_progress_shown = true;                      ///< On stderr, if that is a terminal.
   std::filesystem::path report;  ///< Where the library writes what it has simulated; empty: nowhere.
 };
 
 /// Reads the file of settings, JSON: `ranks`, `platform` (a file), `kinds` (nanoseconds by name), `skip_bodies`,
-/// `scale`, `overhead_ns`, `stack_bytes`, `progress`, `report`; all but `ranks` may be absent. Error: `io` or
-/// `bad_input`, with the name of the file.
+/// `scale`, `overhead_ns`, `outside` (`none` or `measured`), `stack_bytes`, `progress`, `report`; all but `ranks` may
+/// be absent. Error: `io` or `bad_input`, with the name of the file.
 [[nodiscard]] Result<SimulationSettings> read_settings(const std::filesystem::path& file);
 
 }  // namespace plait::simulate

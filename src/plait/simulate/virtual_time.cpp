@@ -29,6 +29,7 @@ struct Thread {
   std::optional<nanoseconds> measured_since;  ///< Of the machine's clock, in a task whose cost is measured.
   nanoseconds elsewhere{};                    ///< Of the machine's clock, while it was suspended in such a task.
   std::uint32_t clock_reads = 0;              ///< Since it went on.
+  nanoseconds outside_since{};                ///< Of the machine's clock: what it has done since is not charged yet.
   std::uint64_t seen = 0;                     ///< Notifications of its rank before it went on from a wait.
 };
 
@@ -72,7 +73,7 @@ class VirtualTime::Loop {
   void start(Rank rank, std::function<void()> life);
   void make_ready(Thread& thread) { ready_.push_back(&thread); }
   void sleep(nanoseconds length) {
-    alarms_.push_back({network_->clock().now() + length, alarm_count_++, running_});
+    alarms_.push_back({network_->clock().now() + length + take_outside(), alarm_count_++, running_});
     std::ranges::push_heap(alarms_, rings_later);
     suspend();
   }
@@ -88,11 +89,21 @@ class VirtualTime::Loop {
       *self.measured_since += away;
     }
   }
+  /// Lets what the running thread has computed outside of tasks take its time.
+  void charge_outside() {
+    if (options_.outside == OutsideCost::measured) {
+      sleep(nanoseconds{0});
+    }
+  }
+  /// A task's body is over, which is charged by itself.
+  void begin_outside() noexcept { running_->outside_since = machine.now(); }
+  [[nodiscard]] nanoseconds outside() const noexcept { return outside_; }
   void note_task() noexcept {
     ++task_count_;
     idle_rounds_ = 0;
   }
   [[nodiscard]] nanoseconds read_clock();
+  [[nodiscard]] nanoseconds peek_clock() const;
   [[nodiscard]] Thread* running() const noexcept { return running_; }
   [[nodiscard]] std::uint64_t task_count() const noexcept { return task_count_; }
   [[nodiscard]] std::vector<Executor*> executors() const;
@@ -102,6 +113,21 @@ class VirtualTime::Loop {
 
  private:
   void run_ready();
+  /// Of the running thread, scaled: since it went on, or since the last task.
+  [[nodiscard]] nanoseconds outside_of_running() const {
+    if (options_.outside == OutsideCost::none || running_->measured_since) {
+      return nanoseconds{0};
+    }
+    return scaled(machine.now() - running_->outside_since);
+  }
+  nanoseconds take_outside() {
+    const nanoseconds taken = outside_of_running();
+    outside_ += taken;
+    return taken;
+  }
+  [[nodiscard]] nanoseconds scaled(nanoseconds took) const {
+    return nanoseconds{static_cast<nanoseconds::rep>(static_cast<double>(took.count()) * costs.scale())};
+  }
   [[nodiscard]] bool advance();
   void let_idle_time_pass();
 
@@ -116,6 +142,7 @@ class VirtualTime::Loop {
   std::uint64_t resumed_ = 0;
   std::uint64_t task_count_ = 0;
   std::uint32_t idle_rounds_ = 0;
+  nanoseconds outside_{};
   Thread* running_ = nullptr;
   std::exception_ptr failure_;
 };
@@ -130,6 +157,7 @@ class VirtualTime::RankExecutor final : public Executor {
   }
   void start(std::function<void()> life) override { loop_.start(rank_, std::move(life)); }
   void wait() override {
+    loop_.charge_outside();
     Thread& thread = *loop_.running();
     if (thread.seen == notifications_) {  // else it has not seen what has changed
       waiting_.push_back(&thread);
@@ -146,6 +174,7 @@ class VirtualTime::RankExecutor final : public Executor {
   }
   void sleep(nanoseconds length) override { loop_.sleep(length); }
   void execute(std::string_view kind, const std::function<void(BodyUse)>& body) override {
+    loop_.charge_outside();
     Thread& thread = *loop_.running();
     if (!loop_.costs.is_known(kind)) {
       thread.measured_since = loop_.machine.now();
@@ -158,6 +187,7 @@ class VirtualTime::RankExecutor final : public Executor {
       throw;
     }
     thread.measured_since.reset();
+    loop_.begin_outside();
     loop_.note_task();
     loop_.sleep(cost);
     notify();  // the end of a task changes what other workers find
@@ -207,6 +237,7 @@ void VirtualTime::Loop::run(net::SimNetwork& network, const std::function<void(R
     start(Rank{self}, [this, &rank, self] {
       try {
         rank(Rank{self});
+        charge_outside();
       } catch (...) {
         failure_ = failure_ ? failure_ : std::current_exception();
       }
@@ -226,6 +257,9 @@ void VirtualTime::Loop::run_ready() {
     running_ = ready_.front();
     ready_.pop_front();
     running_->clock_reads = 0;
+    if (options_.outside == OutsideCost::measured) {
+      begin_outside();
+    }
     running_->fiber->resume();
     if (++resumed_ % resumes_between_reports == 0 && options_.on_progress) {
       options_.on_progress();
@@ -234,16 +268,18 @@ void VirtualTime::Loop::run_ready() {
   }
 }
 
+nanoseconds VirtualTime::Loop::peek_clock() const {
+  const nanoseconds in_task =
+      running_->measured_since ? scaled(machine.now() - *running_->measured_since) : nanoseconds{0};
+  return network_->clock().now() + in_task + outside_of_running();
+}
+
 nanoseconds VirtualTime::Loop::read_clock() {
-  if (running_->measured_since) {
-    const auto took = static_cast<double>((machine.now() - *running_->measured_since).count());
-    return network_->clock().now() + nanoseconds{static_cast<nanoseconds::rep>(took * costs.scale())};
-  }
-  if (++running_->clock_reads > options_.reads_max) {
+  if (!running_->measured_since && ++running_->clock_reads > options_.reads_max) {
     sleep(options_.read_length);
     running_->clock_reads = options_.reads_max;  // it polls until it waits for something else
   }
-  return network_->clock().now();
+  return peek_clock();
 }
 
 /// Moves the clock to the next event. Throws when there never is one.
@@ -316,8 +352,16 @@ nanoseconds VirtualTime::read_clock() {
   return loop_->read_clock();
 }
 
+nanoseconds VirtualTime::peek_clock() const {
+  return loop_->peek_clock();
+}
+
 void VirtualTime::wait_for(nanoseconds length) {
   loop_->sleep(length);
+}
+
+nanoseconds VirtualTime::outside() const noexcept {
+  return loop_->outside();
 }
 
 std::uint64_t VirtualTime::task_count() const noexcept {

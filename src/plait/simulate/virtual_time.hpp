@@ -15,7 +15,14 @@
 
 namespace plait::simulate {
 
+/// What a thread takes for what it computes between two waits, outside of tasks.
+enum class OutsideCost : std::uint8_t {
+  none,
+  measured,  ///< What it takes on this machine, by `TaskCosts::scale`; then runs are not repeated exactly.
+};
+
 struct VirtualTimeOptions {
+  OutsideCost outside = OutsideCost::none;
   /// The stack of each rank and of each further worker.
   std::size_t stack_bytes = std::size_t{512} * 1024;
   /// When every thread waits and nothing is under way, the clock advances by this, so that limits of waiting times are
@@ -33,11 +40,10 @@ struct VirtualTimeOptions {
 /// Runs the ranks of a program, and their workers, as fibers of the calling thread on the clock of a simulated network:
 /// equal programs, costs and options give equal runs.
 ///
-/// A fiber goes on at the time of the event that it waits for, in the order of the events. What a rank computes outside
-/// of tasks takes no virtual time. Threads: one.
+/// A fiber goes on at the time of the event that it waits for, in the order of the events. Threads: one.
 class VirtualTime {
  public:
-  /// `machine`: measures tasks that have no cost of their own. Borrows `costs` and `machine`.
+  /// `machine`: measures what has no cost of its own. Borrows `costs` and `machine`.
   VirtualTime(std::uint32_t rank_count, TaskCosts& costs, const Clock& machine, const VirtualTimeOptions& options = {});
   VirtualTime(const VirtualTime&) = delete;
   VirtualTime& operator=(const VirtualTime&) = delete;
@@ -57,8 +63,12 @@ class VirtualTime {
   /// The time that the running thread reads: in a task whose cost is measured, with the time since its start. Expects:
   /// a rank's thread calls.
   [[nodiscard]] nanoseconds read_clock();
+  /// As `read_clock`, and lets no other thread go on: for callers that may hold locks of other libraries.
+  [[nodiscard]] nanoseconds peek_clock() const;
   /// Lets the running thread wait for a time of the clock. Expects: a rank's thread calls.
   void wait_for(nanoseconds length);
+  /// What all threads were charged outside of tasks.
+  [[nodiscard]] nanoseconds outside() const noexcept;
   /// How many tasks were executed.
   [[nodiscard]] std::uint64_t task_count() const noexcept;
 

@@ -67,6 +67,7 @@ class Crew {
       note(self);
     }
     if (!has_performed) {
+      ++begun_;
       end(self);
     }
     const std::lock_guard lock{mutex_};
@@ -82,7 +83,12 @@ class Crew {
   }
 
   void perform(std::uint32_t self, comm::Endpoint& messages, const std::function<void()>& body) {
+    ++begun_;
     try {
+      while (begun_.load() < world_.ranks && !has_failed_.load()) {
+        (void)messages.progress();
+        std::this_thread::yield();
+      }
       body();
       messages.drain();
     } catch (...) {
@@ -173,7 +179,8 @@ class Crew {
   std::vector<std::exception_ptr> errors_;
   std::vector<bool> is_running_;  ///< Of each rank's body.
   std::uint32_t threads_ended_ = 0;
-  std::string reason_;  ///< Constant once `is_stopped_`.
+  std::string reason_;                    ///< Constant once `is_stopped_`.
+  std::atomic<std::uint32_t> begun_ = 0;  ///< Ranks that have come to their body.
   std::atomic<std::uint32_t> ended_ = 0;
   std::atomic<bool> has_failed_ = false;
   std::atomic<bool> is_stopped_ = false;

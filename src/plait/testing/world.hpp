@@ -27,7 +27,8 @@ struct World {
   std::chrono::milliseconds time_max{120'000};
 };
 
-/// Runs a rank's body, then makes progress until all bodies have returned. Throws on every rank when one has failed;
+/// Runs a rank's body when all ranks have come to theirs, so that no body's error meets a rank that is being set up;
+/// then makes progress until all bodies have returned. Throws on every rank when one has failed;
 /// the exception must leave the rank function, so that its objects are destroyed without waiting for the failed rank.
 using Perform = std::function<void(comm::Endpoint& messages, const std::function<void()>& body)>;
 

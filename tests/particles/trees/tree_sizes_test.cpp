@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t million = 1'000'000;
 
 TreeSizes sizes(const Kernels& kernels, Precision precision, std::size_t count = million, std::uint32_t workers = 1) {
-  return sizes_for(kernels, precision, Order::quadrupole, count, workers);
+  return sizes_for({.kernels = kernels, .precision = precision, .body_count = count, .worker_count = workers});
 }
 
 TEST(TreeSizes, grow_with_the_width_of_vectors) {
@@ -23,6 +23,20 @@ TEST(TreeSizes, grow_with_the_width_of_vectors) {
     EXPECT_GT(full.group, full.leaf) << kernels->name;
     EXPECT_GT(full.batch, full.group) << kernels->name;
     before = mixed;
+  }
+}
+
+TEST(TreeSizes, have_smaller_groups_where_lists_are_reused) {
+  for (const Kernels* const kernels : available_kernels()) {
+    for (const Order order : {Order::monopole, Order::quadrupole}) {
+      TreeUse use{.kernels = *kernels, .precision = Precision::mixed, .order = order, .body_count = million};
+      const TreeSizes once = sizes_for(use);
+      use.uses_of_lists = 4;
+      const TreeSizes reused = sizes_for(use);
+      EXPECT_LT(reused.group, once.group) << kernels->name;
+      EXPECT_GE(reused.group, reused.leaf) << kernels->name;
+      EXPECT_EQ(reused.leaf, once.leaf) << kernels->name;
+    }
   }
 }
 

@@ -334,6 +334,25 @@ TEST(FastestSizes, are_those_given_or_some_that_have_been_tried) {
   }
 }
 
+TEST(FastestSizes, of_reused_lists_leave_the_particles_in_place) {
+  Sample sample;
+  test::add_sphere(sample, 3'000);
+  Vector before;
+  for (const Vector& position : sample.store.positions()) {
+    before += position;
+  }
+  const TreeOptions given{.charge = sample.mass};
+  const TreeOptions fastest =
+      with_fastest_sizes({sample.store, {}, sample.acceleration, sample.potential}, given, {}, 4);
+  EXPECT_GE(fastest.group_bodies_max, fastest.leaf_bodies_max);
+  EXPECT_EQ(fastest.theta, given.theta);
+  Vector after;
+  for (const Vector& position : sample.store.positions()) {
+    after += position;
+  }
+  EXPECT_NEAR(length(after - before), 0, 1e-9) << "in another order";
+}
+
 TEST(Walk, all_at_one_place_pull_nothing_and_end) {
   Sample sample;
   sample.store.add(1'000);

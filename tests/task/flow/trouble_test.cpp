@@ -117,7 +117,7 @@ TEST_P(Trouble, names_the_first_difference_between_the_programs_of_two_ranks) {
     flow.wait();
   });
   for (const std::string& error : errors) {
-    EXPECT_TRUE(has(error, "the first difference is submission 9"));
+    EXPECT_TRUE(has(error, "the first difference is submission 6"));
     EXPECT_TRUE(has(error, "on rank 0 'swim' on r(A(0, 1)), rw(A(0, 2)), executed by rank 0"));
     EXPECT_TRUE(has(error, "on rank 1 'walk' on r(A(0, 1)), rw(A(0, 2)), executed by rank 0"));
   }

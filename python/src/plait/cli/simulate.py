@@ -71,6 +71,14 @@ def simulate(
             min=1e-6, metavar="F", help="Measured times count F times.", rich_help_panel=_COSTS
         ),
     ] = 1.0,
+    outside: Annotated[
+        str,
+        typer.Option(
+            metavar="none|measured",
+            help="What a rank computes outside of tasks takes no time, or its processor time here.",
+            rich_help_panel=_COSTS,
+        ),
+    ] = "none",
     overhead: Annotated[
         float,
         typer.Option(
@@ -89,9 +97,11 @@ def simulate(
     The program is started once, as it is. Its main is called for each rank, on a stack of its own; where
     a rank waits, another one goes on, and the clock advances to the next event. Tasks take the time that
     --costs has for their kind, else what they take here. Messages take the time of the platform, and
-    share its links one after the other. What a program computes outside of tasks takes no time.
+    share its links one after the other. What a program computes outside of tasks takes no time, or
+    what it takes here, with --outside measured.
 
-    With costs for all kinds of tasks, a run is repeated exactly: equal arguments, equal trace.
+    With costs for all kinds of tasks and --outside none, a run is repeated exactly: equal arguments,
+    equal trace.
 
     Examples:
 
@@ -101,6 +111,8 @@ def simulate(
 
       plait simulate -n 1024 --platform fat-tree --costs runs/real --skip-bodies \\
         plait-cholesky --size 65536 --tile 512
+
+      plait simulate -n 64 --outside measured plait-pic --cells 512 512 --steps 5
     """
     module = import_module("plait.commands.simulate")
     with results_in(json_file) as results:
@@ -111,6 +123,7 @@ def simulate(
             skip_bodies=skip_bodies,
             scale=scale,
             overhead_us=overhead,
+            outside=outside,
             workers=workers,
             stack_kib=stack,
             output=output,

@@ -24,6 +24,7 @@ from plait.readers.plait import read_run
 
 #: Kinds of tasks that are named in the summary.
 _NAMED_MAX = 8
+_OUTSIDE = ("none", "measured")
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Wishes:
     skip_bodies: bool = False
     scale: float = 1.0
     overhead_us: float = 0.0
+    outside: str = "none"
     workers: int | None = None
     stack_kib: int = 512
     output: Path | None = None
@@ -82,11 +84,16 @@ def settings(wishes: Wishes, report: Path) -> dict[str, Any]:
             "with --costs",
             status=Status.usage,
         )
+    if wishes.outside not in _OUTSIDE:
+        raise PlaitError(
+            f"--outside {wishes.outside}: it must be {' or '.join(_OUTSIDE)}", status=Status.usage
+        )
     found: dict[str, Any] = {
         "ranks": wishes.ranks,
         "skip_bodies": wishes.skip_bodies,
         "scale": wishes.scale,
         "overhead_ns": round(wishes.overhead_us * 1e3),
+        "outside": wishes.outside,
         "stack_bytes": wishes.stack_kib * 1024,
         "progress": not wishes.quiet,
         "report": str(report),

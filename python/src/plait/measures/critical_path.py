@@ -154,8 +154,10 @@ def _add_spawned(tables: _Tables) -> None:
     get = tables.columns
     for row, (rank, released_by) in enumerate(zip(get["rank"], get["released_by"], strict=True)):
         parent = tables.position.get((rank, released_by)) if released_by else None
+        if parent is None or get["role"][parent] != events.ROLE_TASK:
+            continue  # messages spawn nothing; one is forwarded before it has been received whole
         # What waits for the end of another is not ready before it; what is spawned is.
-        if parent is not None and get["ready_ns"][row] < get["end_ns"][parent]:
+        if get["ready_ns"][row] < get["end_ns"][parent]:
             tables.last_spawned[parent] = row
 
 

@@ -25,6 +25,7 @@ from plait._schema import ROLES, SCHEMA, Record, Schema
 from plait.readers._calls import add_postings, call_tables, read_sites, with_places
 from plait.readers._clocks import ClockMap, fit_clock
 from plait.readers._engine import join_engine, read_engine_file
+from plait.readers._flows import flow_tables
 from plait.readers._frames import event_columns, event_table, frame
 from plait.readers._graphs import graph_tables
 from plait.readers._match_by_order import match_by_order
@@ -483,6 +484,7 @@ def _tables(
     if "graph_runs" in tables:
         tables["graph_runs"] = tables["graph_runs"].unique("step", keep="first", maintain_order=True)
     tables |= graph_tables(file, clock, numbering.renumber)
+    tables |= flow_tables(file, clock, tables.get("tasks", events.empty(events.TASKS)))
     tables |= call_tables(file)
     for table, record in (("sums", "sum"), ("engine_sums", "engine_sum")):
         if file[record].size:

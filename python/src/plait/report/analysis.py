@@ -19,6 +19,7 @@ from plait.measures.collective_times import collective_groups, team_groups
 from plait.measures.communication import CallMeasures, TrafficMeasures, measure_calls, measure_traffic
 from plait.measures.critical_path import path_shares, walk_paths
 from plait.measures.dead_time import dead_time_totals, dead_times
+from plait.measures.flow_messages import with_causes, with_flow_messages
 from plait.measures.idle import idle_by_lane, idle_by_rank
 from plait.measures.kinds import kind_statistics
 from plait.measures.losses import Losses, losses_of_calls, losses_of_tasks
@@ -122,16 +123,21 @@ class Analysis:
 
     @cached_property
     def _walked(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        return walk_paths(self.run.tasks, self.matched)
+        return walk_paths(with_causes(self.ordered_run).tasks, self.matched)
+
+    @cached_property
+    def ordered_run(self) -> Run:
+        """The run with the messages of its flows as tasks, for paths and graphs; counts are of `run`."""
+        return with_flow_messages(self.run, self.matched)
 
     @cached_property
     def shares(self) -> pl.DataFrame:
-        return path_shares(self.paths, self.run.kinds)
+        return path_shares(self.paths, self.ordered_run.kinds)
 
     @cached_property
     def run_path(self) -> pl.DataFrame:
         """Of a run with calls; else empty."""
-        return run_path(self.run, self.matched, self.calls.causes)
+        return run_path(with_causes(self.ordered_run), self.matched, self.calls.causes)
 
     @cached_property
     def run_path_shares(self) -> pl.DataFrame:

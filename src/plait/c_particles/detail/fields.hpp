@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstring>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "plait/base/error.hpp"
 #include "plait/c_particles/handles.hpp"
@@ -24,6 +26,17 @@ namespace plait::c_particles::detail {
 [[nodiscard]] particles::Field<float> float_field(const plait_store& store, int field, std::string_view role);
 /// A field of any type. Throws: as `type_of`.
 [[nodiscard]] particles::AnyField any_field(const plait_store& store, int field);
+
+/// A list of a caller. `role` is its part in the call, for errors. Throws: `Error` with `bad_argument` if `first` is
+/// NULL and the list is not empty.
+[[nodiscard]] std::span<const int> listed_fields(const int* first, std::size_t count, std::string_view role);
+/// A list of fields of any type. Throws: as `listed_fields` and `type_of`.
+[[nodiscard]] std::vector<particles::AnyField> any_fields(const plait_store& store,
+                                                          const int* first,
+                                                          std::size_t count,
+                                                          std::string_view role);
+/// Describes a field of the store that is no caller's, so that fields keep their numbers.
+void note_fields(plait_store& store);
 
 /// Sets `options` to `defaults`, and what a later version may have behind them to 0. Throws: `Error` with
 /// `bad_argument` if `size` is smaller than the structure in its first version.

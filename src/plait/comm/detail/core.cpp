@@ -2,6 +2,7 @@
 #include "plait/comm/detail/core.hpp"
 
 #include <exception>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -56,7 +57,9 @@ Core::Core(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions
 
 Core::~Core() {
   engine_.reset();
-  kept_.clear();  // may have been in use by messages, and may release communicators
+  while (!kept_.empty()) {  // may have been in use by messages, may release communicators, and may keep parts of itself
+    std::exchange(kept_, {}).clear();
+  }
 }
 
 void Core::release_comms(CommId first, std::uint32_t count) noexcept {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One machine in one file: each kind of event changes the same few numbers of ranks and links.
 #include "plait/net/sim/sim.hpp"
 
 #include <algorithm>
@@ -58,6 +59,8 @@ enum class What : std::uint8_t {
   chunk_left,
   chunk_comes_in,
   chunk_is_here,
+  parcel_comes_in,
+  parcel_is_here,
   rank_dies,
   death_is_noticed,
 };
@@ -70,7 +73,7 @@ struct Event {
   Rank to;
   Packet packet;
   BulkSlot slot;
-  std::uint64_t transfer = 0;
+  std::uint64_t transfer = 0;  ///< Its number, or that of the parcel.
   std::size_t bytes = 0;
 };
 
@@ -180,6 +183,14 @@ struct SimNetwork::State {
     };
     schedule(departure.left, event(What::chunk_left));
     schedule(departure.comes_in, event(What::chunk_comes_in));
+  }
+
+  void post_parcel(Rank from, Rank to, std::size_t bytes, std::function<void()> arrived) {
+    const std::uint64_t number = ++parcel_count_;
+    parcels_.emplace(number, std::move(arrived));
+    const Departure departure = depart(from, to, bytes);
+    schedule(departure.comes_in,
+             {.what = What::parcel_comes_in, .from = from, .to = to, .transfer = number, .bytes = bytes});
   }
 
   /// Forgets all bulk transfers with `rank`, whose memory is gone.
@@ -302,6 +313,15 @@ struct SimNetwork::State {
       case What::chunk_is_here:
         chunk_is_here(event);
         return;
+      case What::parcel_comes_in: {
+        event.what = What::parcel_is_here;
+        const nanoseconds here = come_in(event.from, event.to, event.bytes);
+        schedule(here, std::move(event));
+        return;
+      }
+      case What::parcel_is_here:
+        parcel_is_here(event);
+        return;
       case What::rank_dies:
         rank_dies(event.from);
         return;
@@ -369,6 +389,13 @@ struct SimNetwork::State {
     }
   }
 
+  void parcel_is_here(const Event& event) {
+    const auto parcel = parcels_.extract(event.transfer);
+    if (of(event.from).is_alive && of(event.to).is_alive) {
+      parcel.mapped()();
+    }
+  }
+
   void rank_dies(Rank rank) {
     RankState& dead = of(rank);
     if (!std::exchange(dead.is_alive, false)) {
@@ -395,6 +422,9 @@ struct SimNetwork::State {
   std::vector<Event> events_;            ///< A heap.
   std::uint64_t event_count_ = 0;
   std::uint64_t transfer_count_ = 0;
+  std::uint64_t parcel_count_ = 0;
+  /// By number: what is called when it arrives.
+  std::unordered_map<std::uint64_t, std::function<void()>> parcels_;
   /// Of each pair that has sent: when its last packet comes in, so that no later one overtakes it.
   std::unordered_map<std::uint64_t, nanoseconds> last_comes_in_;
 };
@@ -578,6 +608,11 @@ std::optional<nanoseconds> SimNetwork::next_event() const {
 
 void SimNetwork::advance_to(nanoseconds time) {
   state_->advance_to(time);
+}
+
+void SimNetwork::carry(Rank from, Rank to, std::size_t bytes, std::function<void()> arrived) {
+  require(bytes > 0, "simulated network: a message has at least one byte");
+  state_->post_parcel(from, to, bytes, std::move(arrived));
 }
 
 }  // namespace plait::net

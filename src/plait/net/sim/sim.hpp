@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -125,6 +126,10 @@ class SimNetwork {
   [[nodiscard]] std::optional<nanoseconds> next_event() const;
   /// Processes all events up to `time`, which is not before now, and moves the clock there.
   void advance_to(nanoseconds time);
+
+  /// Lets a message of `bytes`, at least 1, travel beside those of the drivers, through the same interfaces and links.
+  /// Calls `arrived` when its last byte is there, from `advance` or `advance_to`; never if one of the ranks has failed.
+  void carry(Rank from, Rank to, std::size_t bytes, std::function<void()> arrived);
 
   struct State;
 

@@ -24,13 +24,16 @@ struct CellForces {
   std::vector<Interaction*> interactions = {};  ///< Borrowed; they outlive the steps.
   Space space = {};
   std::optional<DomainGrid> grid = {};  ///< Of the ranks' domains; absent: that of `cubic_grid`.
-  task::TimeLine line{0, 1};
+  /// The duration by which positions drift between two times.
+  std::function<double(task::Ticks from, task::Ticks to)> drift_duration = {};
   Field<Vector> velocity = {};                                  ///< By which positions drift.
   std::function<task::Ticks(std::uint32_t cell)> drifted = {};  ///< The time of the positions of an own cell.
   std::string after = {};                                       ///< The stage that drifts active cells to the present.
   std::string before = {};                                      ///< The first stage that reads the forces.
   /// Ranks exchange again when this fraction of all particles has been updated since: their motion has changed.
   double exchange_fraction = 0.1;
+  /// Summed only in steps in which this bin is active; invalid: in each. All particles have this bin or shorter ones.
+  task::TimeBin every = {};
 };
 
 }  // namespace plait::particles

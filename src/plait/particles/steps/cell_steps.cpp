@@ -91,8 +91,8 @@ struct CellSteps::Impl {
         add_receives(stage, halo);
       }
     }
-    if (options.forces) {
-      add_forces(its_endpoint);
+    for (const CellForces& of_some : options.forces) {
+      add_forces(its_endpoint, of_some);
     }
     add_end(halo);
     graph.prepare();
@@ -261,16 +261,16 @@ struct CellSteps::Impl {
     }
   }
 
-  void add_forces(comm::Endpoint& endpoint) {
-    forces.emplace(detail::ForceTasks::Place{endpoint, scheduler.worker_count(), table, options.bin, graph},
-                   *options.forces);
-    Task begin = forces->begin();
-    const std::size_t after = stage_of(options.forces->after);
-    const std::size_t before = stage_of(options.forces->before);
+  void add_forces(comm::Endpoint& endpoint, const CellForces& of_some) {
+    const detail::ForceTasks::Place place{endpoint, scheduler.worker_count(), table, options.bin, graph};
+    detail::ForceTasks& added = *forces.emplace_back(std::make_unique<detail::ForceTasks>(place, of_some));
+    Task begin = added.begin();
+    const std::size_t after = stage_of(of_some.after);
+    const std::size_t before = stage_of(of_some.before);
     expect(after < before, "forces are between two stages");
     for (std::uint32_t cell = 0; cell < table.own_count(); ++cell) {
       begin.after(work(after, cell));
-      work(before, cell).after(forces->end());
+      work(before, cell).after(added.end());
     }
   }
 
@@ -292,8 +292,8 @@ struct CellSteps::Impl {
         }
       }
     }
-    if (forces) {
-      settle.after(forces->end());
+    for (const auto& some : forces) {
+      settle.after(some->end());
     }
   }
 
@@ -357,7 +357,7 @@ struct CellSteps::Impl {
     end->activate(
         {.now = now, .changes_bins = !is_everything, .near = near, .active_here = count.active_here, .ask = &ask},
         tasks);
-    if (forces && parts != Parts::stages) {
+    if (!forces.empty() && parts != Parts::stages) {
       activate_forces();
     }
     if (parts == Parts::forces) {
@@ -376,12 +376,17 @@ struct CellSteps::Impl {
     const std::uint8_t longest = is_everything ? task::longest_bin.value() : task::longest_active(now).value();
     const bool exchanges =
         is_everything || !has_exchanged ||
-        static_cast<double>(updated) >= options.forces->exchange_fraction * static_cast<double>(particles);
+        static_cast<double>(updated) >= options.forces.back().exchange_fraction * static_cast<double>(particles);
     if (exchanges) {
       updated = 0;
       has_exchanged = true;
     }
-    forces->activate({now, longest, active_own, exchanges}, tasks);
+    for (std::size_t number = 0; number < forces.size(); ++number) {
+      const task::TimeBin every = options.forces[number].every;
+      if (is_everything || !every || task::is_active(every, now)) {
+        forces[number]->activate({now, longest, active_own, exchanges}, tasks);
+      }
+    }
   }
 
   void activate_messages(std::size_t stage) {
@@ -469,7 +474,7 @@ struct CellSteps::Impl {
   comm::Group all;
 
   task::Graph graph;
-  std::optional<detail::ForceTasks> forces;
+  std::vector<std::unique_ptr<detail::ForceTasks>> forces;  ///< By place in the options.
   std::optional<detail::StepEnd> end;
   std::vector<Task> works;         ///< By stage, then own cell.
   std::vector<Messages> messages;  ///< By stage.

@@ -74,7 +74,7 @@ struct CellStepsOptions {
   Field<float> reach;
   double reach_factor = 1;
   std::vector<CellStage> stages;
-  std::optional<CellForces> forces;
+  std::vector<CellForces> forces = {};  ///< Ranks exchange for all alike.
 };
 
 /// The parts of a step for all particles.

@@ -28,6 +28,11 @@ struct Integrator {
   std::function<void(Particles& store, std::span<const Kick> kicked)> settle = {};
   std::vector<AnyField> predicted = {};  ///< The fields besides positions that `drift` changes.
   std::vector<AnyField> forces = {};     ///< The results of interactions that `kick` reads.
+  /// The durations of drifts and of kicks between two times of the steps, such as the integrals of dt / a^2 and dt / a
+  /// in comoving coordinates. Any worker calls them. Individual steps keep the last duration of kicks
+  /// of each length. Empty: the difference of the times.
+  std::function<double(double from, double to)> drift_duration = {};
+  std::function<double(double from, double to)> kick_duration = {};
 };
 
 struct LeapfrogFields {

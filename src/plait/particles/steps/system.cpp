@@ -121,6 +121,11 @@ struct System::State {
       prepare_cells();
       return;
     }
+    if (plan_.slow != nullptr) {
+      throw Error{ErrorCode::bad_argument,
+                  "a slow force needs individual time steps: call System::take_steps, or add the interaction by "
+                  "System::add"};
+    }
     if (has_integrator_) {
       equal_.emplace(messages_, plan_.integrator, plan_.steps, plan_.criteria, scheduler_.worker_count());
       if (options_.resumed) {
@@ -411,6 +416,17 @@ Interaction& System::add(std::unique_ptr<Interaction> interaction) {
   }
   state_->interactions_.push_back({std::move(interaction), state_->messages_.claim_comms(1)});
   return *state_->interactions_.back().sum;
+}
+
+Interaction& System::add_slow_force(SlowForce force) {
+  if (state_->plan_.slow != nullptr) {
+    throw Error{ErrorCode::bad_argument, "a system has one slow force: sum both in one interaction"};
+  }
+  Interaction& interaction = add(std::move(force.sum));
+  state_->interactions_.back().sums_in_cells = true;
+  state_->plan_.slow = &interaction;
+  state_->plan_.slow_kick = std::move(force.kick);
+  return interaction;
 }
 
 void System::before(std::string kind, RangeFunction function) {

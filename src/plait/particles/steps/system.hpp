@@ -17,6 +17,7 @@
 #include "plait/particles/neighbours/neighbour_lists.hpp"
 #include "plait/particles/neighbours/short_range.hpp"
 #include "plait/particles/steps/integrator.hpp"
+#include "plait/particles/steps/slow_force.hpp"
 #include "plait/particles/steps/stage.hpp"
 #include "plait/particles/steps/time_steps.hpp"
 #include "plait/particles/store/particles.hpp"
@@ -89,6 +90,10 @@ class System {
   Interaction& add_short_range(ShortRangeOptions search, std::vector<AnyField> results, ShortRangeKernel kernel);
   /// Each step finds neighbours. Throws: as `make_neighbour_lists`.
   NeighbourLists& add_neighbour_lists(NeighbourOptions options);
+  /// Adds a force with steps of its own: `TimeSteps::step_max`, rounded down as steps are. One a system, with
+  /// individual steps or stages only. Throws: `Error` with `bad_argument` for a second one; in the first step, for
+  /// other steps.
+  Interaction& add_slow_force(SlowForce force);
   /// Not with individual steps and stages. Throws: `Error` with `bad_argument` in the first step then.
   Interaction& add(std::unique_ptr<Interaction> interaction);
   /// Adds a stage: a part of a step that begins on a cell when the stages before have ended near it. Then particles are

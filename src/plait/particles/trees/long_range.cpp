@@ -107,6 +107,7 @@ class TreeForces final : public LongRange {
     own_kind_ = frame.graph.kind("walk: own tree");
     received_kind_ = frame.graph.kind("walk: received tree");
     far_kind_ = frame.graph.kind("walk: far ranks");
+    uses_of_lists_ = options_.keeps_lists ? frame.steps_between_trees : 1;
     cells_ = frame.cells;
     if (cells_ != nullptr) {
       return add_cell_tasks(frame, after, Trees::exchanged);
@@ -312,8 +313,12 @@ class TreeForces final : public LongRange {
   void choose_sizes() {
     const bool has_near_pairs = options_.near_radius > 0 || options_.near_reach;
     const Precision precision = has_near_pairs ? Precision::full : options_.precision;
-    const auto workers = static_cast<std::uint32_t>(workers_.size());
-    const TreeSizes sizes = sizes_for(*options_.kernels, precision, options_.order, store_->size(), workers);
+    const TreeSizes sizes = sizes_for({.kernels = *options_.kernels,
+                                       .precision = precision,
+                                       .order = options_.order,
+                                       .body_count = store_->size(),
+                                       .worker_count = static_cast<std::uint32_t>(workers_.size()),
+                                       .uses_of_lists = uses_of_lists_});
     const auto set_or = [](std::uint32_t given, std::uint32_t chosen) { return given > 0 ? given : chosen; };
     tree_options_.leaf_bodies_max = set_or(options_.leaf_bodies_max, sizes.leaf);
     tree_options_.group_bodies_max = set_or(options_.group_bodies_max, sizes.group);
@@ -328,7 +333,7 @@ class TreeForces final : public LongRange {
       tree_options_.theta = theta_of_error(trial, tree_options_, walk_, options_.force_error);
     }
     if (options_.measures_sizes) {
-      tree_options_ = with_fastest_sizes(trial, tree_options_, walk_);
+      tree_options_ = with_fastest_sizes(trial, tree_options_, walk_, uses_of_lists_);
     }
   }
 
@@ -541,6 +546,7 @@ class TreeForces final : public LongRange {
 
   const LongRangeOptions options_;
   TreeOptions tree_options_;
+  std::uint32_t uses_of_lists_ = 1;  ///< The steps that use the interaction lists of one build.
   WalkOptions walk_;
   Tree tree_;
   TreeBuild build_{tree_};

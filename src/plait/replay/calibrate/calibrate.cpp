@@ -230,8 +230,8 @@ class Measurer {
   unsigned written_ = 0;
 };
 
-/// Whether a send of so many bytes ends although it has no receive. The other rank makes progress meanwhile: some
-/// libraries free the sender's buffer only then.
+/// Whether a send of so many bytes ends although it has no receive. The other rank makes progress meanwhile, as it
+/// waits for the sender's signal: some libraries free the sender's buffer only then.
 bool ends_without_receive(const Pair& pair, std::uint64_t bytes, double patience_ns) {
   Buffers buffers{bytes};
   pair.meet();
@@ -242,14 +242,12 @@ bool ends_without_receive(const Pair& pair, std::uint64_t bytes, double patience
     do {
       MPI_Test(&request, &is_done, MPI_STATUS_IGNORE);
     } while (is_done == 0 && now_ns() < end);
+    pair.signal();
     if (is_done == 0) {
       Pair::wait(request);
     }
   } else {
-    for (const double end = now_ns() + 2 * patience_ns; now_ns() < end;) {
-      int has_come = 0;
-      MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, pair.ranks(), &has_come, MPI_STATUS_IGNORE);
-    }
+    pair.await_signal();
     MPI_Request request = pair.receive(buffers.in);
     Pair::wait(request);
   }

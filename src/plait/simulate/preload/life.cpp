@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <mpi.h>
 
 #include "plait/base/error.hpp"
 #include "plait/net/sim/preloaded_simulation.hpp"
@@ -50,8 +51,26 @@ void allow_many_files() {
   }
 }
 
+/// The MPI library of the program, alone in this process: datatypes, operations and what else concerns no other rank
+/// are its own.
+class LocalMpi {
+ public:
+  LocalMpi() {
+    setenv("OMPI_MCA_pml", "ob1", 0);  // no network is opened, and no process started
+    setenv("OMPI_MCA_btl", "self", 0);
+    setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+    int level = MPI_THREAD_SINGLE;
+    require(PMPI_Init_thread(nullptr, nullptr, MPI_THREAD_SINGLE, &level) == MPI_SUCCESS,
+            "the MPI library of the program does not start in one process");
+  }
+  LocalMpi(const LocalMpi&) = delete;
+  LocalMpi& operator=(const LocalMpi&) = delete;
+  ~LocalMpi() { PMPI_Finalize(); }
+};
+
 int simulate(const char* settings_file, int count, char** words, char** environment) {
   allow_many_files();
+  const LocalMpi local_mpi;
   Simulation simulation{read_settings(settings_file).value()};
   const Carrying carrying{simulation};
   const int status = simulation.run([&](Rank) {

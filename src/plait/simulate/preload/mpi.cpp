@@ -1,44 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MPI of simulated ranks: the functions that start and end a program, and a barrier. The messages of a program are
-// those of its runtime. Any other function is that of the MPI behind, which was not initialised and ends the program
-// with its own error.
+// The MPI of simulated ranks: what starts and ends a program. SimulatedCommunicators, messages and collective
+// operations are in the files beside this one; what concerns one process alone, as datatypes and operations, is of the
+// library behind.
 #include <cstdio>
 #include <cstdlib>
 
 #include <fmt/format.h>
-#include <mpi.h>
 
-#include "plait/simulate/preload/real.hpp"
-#include "plait/simulate/preload/simulation.hpp"
+#include "plait/simulate/preload/mpi_call.hpp"
 
 namespace plait::simulate {
 namespace {
 
-/// The simulation of the caller. Ends the process when a thread that is no rank's calls MPI.
-Simulation& simulation_for(const char* function) {
-  Simulation* const simulation = simulation_of_caller();
-  if (simulation == nullptr) {
-    fmt::print(stderr, "plait simulate: {} is called by a thread that is none of a rank\n", function);
-    std::fflush(nullptr);
-    std::_Exit(1);
-  }
-  return *simulation;
-}
-
-void expect_world(Simulation& simulation, MPI_Comm communicator, const char* function) {
-  if (communicator != MPI_COMM_WORLD) {
-    fmt::print(stderr,
-               "plait simulate: rank {} calls {} for a communicator that is not MPI_COMM_WORLD, the only one that "
-               "simulated programs have\n",
-               simulation.time().running().value(),
-               function);
-    std::fflush(nullptr);
-    std::_Exit(1);
-  }
-}
-
-int initialise(int required, int* provided) {
-  MpiState& mpi = simulation_for("MPI_Init").mpi();
+int initialise(const char* function, int required, int* provided) {
+  MpiState& mpi = mpi_call(function).simulation.mpi();
   mpi.is_initialized = true;
   mpi.thread_level = required;
   if (provided != nullptr) {
@@ -54,61 +29,48 @@ int initialise(int required, int* provided) {
 extern "C" {
 
 [[gnu::visibility("default")]] int MPI_Init(int* /*argc*/, char*** /*argv*/) {
-  return plait::simulate::initialise(MPI_THREAD_SINGLE, nullptr);
+  return plait::simulate::initialise(__func__, MPI_THREAD_SINGLE, nullptr);
 }
 
 [[gnu::visibility("default")]] int MPI_Init_thread(int* /*argc*/, char*** /*argv*/, int required, int* provided) {
-  return plait::simulate::initialise(required, provided);
+  return plait::simulate::initialise(__func__, required, provided);
 }
 
 [[gnu::visibility("default")]] int MPI_Initialized(int* flag) {
-  *flag = plait::simulate::simulation_for(__func__).mpi().is_initialized ? 1 : 0;
+  plait::simulate::Simulation* const simulation = plait::simulate::simulation_of_caller();
+  if (simulation == nullptr) {
+    return PMPI_Initialized(flag);  // a library that ends with the process
+  }
+  *flag = simulation->mpi().is_initialized ? 1 : 0;
   return MPI_SUCCESS;
 }
 
 [[gnu::visibility("default")]] int MPI_Finalized(int* flag) {
-  *flag = plait::simulate::simulation_for(__func__).mpi().is_finalized ? 1 : 0;
+  plait::simulate::Simulation* const simulation = plait::simulate::simulation_of_caller();
+  if (simulation == nullptr) {
+    return PMPI_Finalized(flag);
+  }
+  *flag = simulation->mpi().is_finalized ? 1 : 0;
   return MPI_SUCCESS;
 }
 
 [[gnu::visibility("default")]] int MPI_Finalize() {
-  plait::simulate::simulation_for(__func__).mpi().is_finalized = true;
+  plait::simulate::mpi_call(__func__).simulation.mpi().is_finalized = true;
   return MPI_SUCCESS;
 }
 
 [[gnu::visibility("default")]] int MPI_Query_thread(int* provided) {
-  *provided = plait::simulate::simulation_for(__func__).mpi().thread_level;
-  return MPI_SUCCESS;
-}
-
-[[gnu::visibility("default")]] int MPI_Comm_rank(MPI_Comm communicator, int* rank) {
-  plait::simulate::Simulation& simulation = plait::simulate::simulation_for(__func__);
-  plait::simulate::expect_world(simulation, communicator, __func__);
-  *rank = static_cast<int>(simulation.time().running().value());
-  return MPI_SUCCESS;
-}
-
-[[gnu::visibility("default")]] int MPI_Comm_size(MPI_Comm communicator, int* size) {
-  plait::simulate::Simulation& simulation = plait::simulate::simulation_for(__func__);
-  plait::simulate::expect_world(simulation, communicator, __func__);
-  *size = static_cast<int>(simulation.rank_count());
-  return MPI_SUCCESS;
-}
-
-[[gnu::visibility("default")]] int MPI_Barrier(MPI_Comm communicator) {
-  plait::simulate::Simulation& simulation = plait::simulate::simulation_for(__func__);
-  plait::simulate::expect_world(simulation, communicator, __func__);
-  simulation.meet();
+  *provided = plait::simulate::mpi_call(__func__).simulation.mpi().thread_level;
   return MPI_SUCCESS;
 }
 
 [[gnu::visibility("default")]] double MPI_Wtime() {
-  const plait::nanoseconds now = plait::simulate::simulation_for(__func__).time().read_clock();
+  const plait::nanoseconds now = plait::simulate::mpi_call(__func__).simulation.time().read_clock();
   return std::chrono::duration<double>(now).count();
 }
 
 [[gnu::visibility("default")]] int MPI_Abort(MPI_Comm /*communicator*/, int code) {
-  plait::simulate::Simulation& simulation = plait::simulate::simulation_for(__func__);
+  plait::simulate::Simulation& simulation = plait::simulate::mpi_call(__func__).simulation;
   fmt::print(stderr, "plait simulate: rank {} called MPI_Abort with {}\n", simulation.time().running().value(), code);
   std::fflush(nullptr);
   std::_Exit(code != 0 ? code : 1);

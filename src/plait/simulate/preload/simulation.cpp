@@ -23,14 +23,18 @@ constexpr std::size_t chunk_bytes = std::size_t{1} << 20U;
 
 constinit thread_local Simulation* carried = nullptr;
 
-/// The machine's clock, which this library hides from the ranks.
+/// A clock of the machine, which this library hides from the ranks.
 class MachineClock final : public Clock {
  public:
+  explicit MachineClock(clockid_t clock) noexcept : clock_{clock} {}
   [[nodiscard]] nanoseconds now() const noexcept override {
     std::timespec time{};
-    real_clock_gettime(CLOCK_MONOTONIC, &time);
+    real_clock_gettime(clock_, &time);
     return std::chrono::seconds{time.tv_sec} + nanoseconds{time.tv_nsec};
   }
+
+ private:
+  clockid_t clock_;
 };
 
 std::optional<PlatformRoutes> routes_of(const SimulationSettings& settings) {
@@ -60,16 +64,21 @@ double seconds_of(nanoseconds time) {
 
 Simulation::Simulation(const SimulationSettings& settings)
     : settings_{settings},
-      machine_{std::make_unique<MachineClock>()},
+      machine_{std::make_unique<MachineClock>(CLOCK_MONOTONIC)},
+      processor_{std::make_unique<MachineClock>(CLOCK_THREAD_CPUTIME_ID)},
       started_{machine_->now()},
       costs_{settings.costs},
       routes_{routes_of(settings)},
       time_{settings.ranks,
             costs_,
-            *machine_,
-            {.stack_bytes = settings.stack_bytes, .on_progress = [this] { show_progress(); }}},
+            *processor_,
+            {.outside = settings.outside,
+             .stack_bytes = settings.stack_bytes,
+             .on_progress = [this] { show_progress(); }}},
       network_{settings.ranks, with_executors(network_options(settings, routes_), time_)},
       mpi_(settings.ranks),
+      messages_{network_, time_.executors()},
+      communicators_{settings.ranks},
       is_shown_{settings.is_progress_shown && isatty(STDERR_FILENO) != 0} {}
 
 int Simulation::run(const std::function<int(Rank)>& rank) {
@@ -86,22 +95,6 @@ int Simulation::run(const std::function<int(Rank)>& rank) {
   return 0;
 }
 
-void Simulation::meet() {
-  const std::uint64_t mine = meetings_;
-  if (++meeting_ == rank_count()) {
-    meeting_ = 0;
-    ++meetings_;
-    for (Executor* const executor : time_.executors()) {
-      executor->notify();
-    }
-    return;
-  }
-  Executor& executor = *time_.executors()[time_.running().value()];
-  while (meetings_ == mine) {
-    executor.wait();
-  }
-}
-
 void Simulation::write_report() const {
   if (settings_.report.empty()) {
     return;
@@ -111,6 +104,7 @@ void Simulation::write_report() const {
   nlohmann::json report{{"ranks", settings_.ranks},
                         {"simulated_s", seconds_of(network_.clock().now())},
                         {"real_s", seconds_of(machine_->now() - started_)},
+                        {"outside_s", seconds_of(time_.outside())},
                         {"tasks", time_.task_count()},
                         {"memory_bytes", std::uint64_t{1024} * static_cast<std::uint64_t>(usage.ru_maxrss)},
                         {"measured", nlohmann::json::object()}};

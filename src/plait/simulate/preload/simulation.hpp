@@ -12,6 +12,8 @@
 #include "plait/base/id.hpp"
 #include "plait/net/sim/sim.hpp"
 #include "plait/simulate/platform_routes.hpp"
+#include "plait/simulate/preload/communicators.hpp"
+#include "plait/simulate/preload/messages.hpp"
 #include "plait/simulate/settings.hpp"
 #include "plait/simulate/task_costs.hpp"
 #include "plait/simulate/virtual_time.hpp"
@@ -49,22 +51,23 @@ class Simulation {
   [[nodiscard]] std::uint32_t host_of_caller() const noexcept {
     return time_.running().value() / (settings_.platform ? settings_.platform->ranks_per_host : 1);
   }
-  /// Waits until all ranks call. Takes no time of the clock.
-  void meet();
+  [[nodiscard]] Messages& messages() noexcept { return messages_; }
+  [[nodiscard]] SimulatedCommunicators& communicators() noexcept { return communicators_; }
 
  private:
   void show_progress();
 
   const SimulationSettings settings_;
   const std::unique_ptr<Clock> machine_;
+  const std::unique_ptr<Clock> processor_;  ///< Measures what ranks compute: the time of the thread alone.
   const nanoseconds started_;
   TaskCosts costs_;
   const std::optional<PlatformRoutes> routes_;
   VirtualTime time_;
   net::SimNetwork network_;
   std::vector<MpiState> mpi_;
-  std::uint32_t meeting_ = 0;  ///< Ranks that have arrived.
-  std::uint64_t meetings_ = 0;
+  Messages messages_;
+  SimulatedCommunicators communicators_;
   nanoseconds shown_{};
   bool is_shown_ = false;
 };

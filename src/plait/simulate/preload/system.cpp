@@ -34,7 +34,8 @@ bool is_virtual(clockid_t clock) noexcept {
 
 nanoseconds read(Simulation& simulation, clockid_t clock) {
   const bool is_calendar = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE;
-  return simulation.time().read_clock() + (is_calendar ? calendar_start : std::chrono::seconds{0});
+  // Libraries read the calendar to limit their own work, under locks that another rank may need: FFTW does.
+  return is_calendar ? simulation.time().peek_clock() + calendar_start : simulation.time().read_clock();
 }
 
 }  // namespace

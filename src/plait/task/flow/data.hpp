@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -72,13 +73,20 @@ template <class Element, detail::Mode its_mode>
 struct DataAccess {
   using Value = Element;
   static constexpr detail::Mode mode = its_mode;
-  detail::Datum* datum;
+  detail::Datum* datum = nullptr;
+  std::uint32_t version = detail::any_version;
 };
 
 /// Reads a datum: the kernel gets a `std::span<const T>`.
 template <class T>
 [[nodiscard]] DataAccess<const T, detail::Mode::read> r(const Data<T>& data) {
   return {&data.datum()};
+}
+/// Reads the value that a datum has after `version` of the program's tasks since the last `Flow::wait` have written it;
+/// 0 is the value before. `Submission::own_tasks` requires this on ranks that do not own the datum.
+template <class T>
+[[nodiscard]] DataAccess<const T, detail::Mode::read> r(const Data<T>& data, std::uint32_t version) {
+  return {&data.datum(), version};
 }
 /// Overwrites a datum: the kernel gets a `std::span<T>` of undefined values.
 template <class T>
@@ -107,6 +115,11 @@ using AnyAccess = detail::AccessNote;
 template <class T>
 [[nodiscard]] DataAccess<const T, detail::Mode::later> later(const Data<T>& data) {
   return {&data.datum()};
+}
+/// As above, of a version as in `r`.
+template <class T>
+[[nodiscard]] DataAccess<const T, detail::Mode::later> later(const Data<T>& data, std::uint32_t version) {
+  return {&data.datum(), version};
 }
 
 }  // namespace plait::task

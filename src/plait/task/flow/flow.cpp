@@ -7,6 +7,10 @@ std::span<std::byte> detail::local_bytes(Datum& datum) {
   return datum.engine->local_bytes(datum);
 }
 
+std::string detail::name_of(const Datum& datum) {
+  return datum.engine->data().name_of(datum.id);
+}
+
 Flow::Flow(comm::Endpoint& endpoint, Scheduler& scheduler, trace::Recorder& recorder, const FlowOptions& options)
     : endpoint_{endpoint}, engine_{std::make_shared<detail::FlowEngine>(endpoint, scheduler, recorder, options)} {}
 

@@ -17,8 +17,18 @@ enum class ReadChecks : std::uint8_t { in_debug_builds, always, never };
 /// How a datum is sent to several readers: as one multicast, or as a message to each.
 enum class Fanout : std::uint8_t { multicast, single_messages };
 
+/// Which tasks of the program a rank submits.
+enum class Submission : std::uint8_t {
+  /// All tasks, the same on every rank. Each rank follows where every value is.
+  every_task,
+  /// Those that the rank executes. Of its data it sends what others read, with `Flow::send`, or as it submits the tasks
+  /// that read them; of others' data it names the version that it reads. Tasks write where the data are owned.
+  own_tasks,
+};
+
 /// Settings of a flow. All ranks must use the same.
 struct FlowOptions {
+  Submission submission = Submission::every_task;
   /// The number of unfinished tasks and messages of this rank at which `submit` executes tasks until a quarter has
   /// ended.
   std::uint32_t window = 4096;
@@ -42,7 +52,7 @@ struct SubmitOptions {
 
 /// Statistics of a flow on this rank since its creation.
 struct FlowStatistics {
-  std::uint64_t submitted = 0;  ///< Tasks of all ranks: each rank submits all.
+  std::uint64_t submitted = 0;  ///< By this rank: tasks, its own and others', `send`, `flush` and `wait`.
   std::uint64_t executed = 0;
   std::uint64_t messages_sent = 0;  ///< A multicast is one.
   std::uint64_t ranks_sent_to = 0;  ///< Summed over the messages.

@@ -2,6 +2,7 @@
 #include "plait/files/hdf5/mpi/mpi_ranks.hpp"
 
 #include "plait/net/mpi/exchange.hpp"
+#include "plait/net/sim/preloaded_simulation.hpp"
 
 namespace plait::files {
 
@@ -23,7 +24,7 @@ net::Exchange MpiRanks::exchange() {
 
 Hdf5Handle MpiRanks::parallel_access() const {
 #ifdef H5_HAVE_PARALLEL
-  if (count() > 1) {
+  if (count() > 1 && net::preloaded_simulation() == nullptr) {  // simulated ranks share one HDF5, call after call
     Hdf5Handle access{H5Pcreate(H5P_FILE_ACCESS), H5Pclose};
     H5Pset_fapl_mpio(access.id(), communicator_, MPI_INFO_NULL);
     return access;

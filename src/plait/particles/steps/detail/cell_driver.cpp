@@ -52,7 +52,7 @@ CellDriver::CellDriver(const DriverPlace& place, StepPlan plan, const StepFields
 
 /// Initial reaches may be guesses: lists neighbours anew until no stage needs longer lists.
 void CellDriver::start() {
-  motion_.begin(now_);
+  run_task("begin", [this] { motion_.begin(now_); });
   bool again = true;
   for (std::uint32_t tries = 0; again && tries < first_tries_max; ++tries) {
     make_cells();
@@ -107,7 +107,7 @@ StepResult CellDriver::step() {
   next_ = count.next;
   must_make_cells_ = count.is_any;
   result.time = time();
-  result.step = motion_.line().duration(now_ - before);
+  result.step = motion_.clock().line().duration(now_ - before);
   result.updated = count.active_particles;
   result.updated_here = count.active_here;
   return result;
@@ -120,8 +120,8 @@ bool CellDriver::wants_cells(Ticks next) {
 
 void CellDriver::synchronise() {
   check_unchanged();
-  motion_.drift_all(now_);
-  if (plan_.forces.empty() || steps_ == nullptr) {
+  drift_all();
+  if (!has_forces() || steps_ == nullptr) {
     return;
   }
   // Forces belong to the steps that particles have begun.
@@ -132,9 +132,20 @@ void CellDriver::synchronise() {
   place_.store.unpack(plan_.integrator.forces, 0, count, before);
 }
 
+void CellDriver::drift_all() {
+  run_task(drift_name, [this] { motion_.drift_all(now_); });
+}
+
+/// Runs `work` as a task, so that its error ends the run on every rank.
+void CellDriver::run_task(const char* name, std::function<void()> work) {
+  task::Graph graph;
+  graph.task(name, std::move(work));
+  place_.scheduler.run(graph);
+}
+
 /// Sums long-range forces on all particles.
 void CellDriver::sum_forces() {
-  if (!plan_.forces.empty()) {
+  if (has_forces()) {
     (void)steps_->step_all(now_, {}, Parts::forces);
   }
 }
@@ -142,13 +153,10 @@ void CellDriver::sum_forces() {
 // ---- cells ----
 
 void CellDriver::make_cells() {
-  motion_.drift_all(now_);
+  drift_all();
   distribute();
   steps_.reset();
-  // As a task, so that an error ends the run on every rank.
-  task::Graph graph;
-  graph.task("make cells", [this] { divide(); });
-  place_.scheduler.run(graph);
+  run_task("make cells", [this] { divide(); });
   halo_ = make_halo(place_.messages,
                     table_,
                     {.growth = plan_.cells.listed_growth},
@@ -269,18 +277,25 @@ CellStage CellDriver::beginning_stage() {
   return stage;
 }
 
-std::optional<CellForces> CellDriver::forces() {
-  if (plan_.forces.empty()) {
-    return std::nullopt;
+std::vector<CellForces> CellDriver::forces() {
+  CellForces each{.interactions = plan_.forces,
+                  .space = place_.space,
+                  .grid = place_.domain.grid(),
+                  .drift_duration = [this](Ticks from, Ticks to) { return motion_.clock().drift(from, to); },
+                  .velocity = plan_.integrator.velocity,
+                  .drifted = [this](std::uint32_t cell) { return motion_.drifted(cell); },
+                  .after = drift_name,
+                  .before = end_name};
+  std::vector<CellForces> all;
+  if (plan_.slow != nullptr) {
+    all.push_back(each);
+    all.back().interactions = {plan_.slow};
+    all.back().every = motion_.slow().bin();
   }
-  return CellForces{.interactions = plan_.forces,
-                    .space = place_.space,
-                    .grid = place_.domain.grid(),
-                    .line = motion_.line(),
-                    .velocity = plan_.integrator.velocity,
-                    .drifted = [this](std::uint32_t cell) { return motion_.drifted(cell); },
-                    .after = drift_name,
-                    .before = end_name};
+  if (!plan_.forces.empty()) {
+    all.push_back(std::move(each));
+  }
+  return all;
 }
 
 }  // namespace plait::particles::detail

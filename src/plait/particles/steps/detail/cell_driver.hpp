@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -46,12 +47,14 @@ class CellDriver {
 
   [[nodiscard]] bool has_started() const noexcept { return has_started_; }
   [[nodiscard]] bool is_over() const noexcept { return now_ >= task::line_ticks; }
-  [[nodiscard]] double time() const noexcept { return motion_.line().time_at(now_); }
+  [[nodiscard]] double time() const noexcept { return motion_.clock().line().time_at(now_); }
   /// See `System::list_neighbours_anew`. Threads: any.
   void list_neighbours_anew() noexcept { is_cramped_.store(true, std::memory_order_relaxed); }  // read after tasks
 
  private:
   void make_cells();
+  void drift_all();
+  void run_task(const char* name, std::function<void()> work);
   void divide();
   void distribute();
   void sum_forces();
@@ -60,10 +63,12 @@ class CellDriver {
   [[nodiscard]] CellStage stage_of(const Stage& stage, std::size_t number);
   [[nodiscard]] CellStage ending_stage();
   [[nodiscard]] CellStage beginning_stage();
-  [[nodiscard]] std::optional<CellForces> forces();
+  [[nodiscard]] std::vector<CellForces> forces();
   [[nodiscard]] bool wants_cells(task::Ticks next);
   /// Whether steps of neighbours are limited, for which they read each other's.
   [[nodiscard]] bool is_limited() const { return plan_.cells.reach && plan_.steps.lengths == StepLengths::individual; }
+
+  [[nodiscard]] bool has_forces() const noexcept { return !plan_.forces.empty() || plan_.slow != nullptr; }
 
   const DriverPlace place_;
   const StepPlan plan_;

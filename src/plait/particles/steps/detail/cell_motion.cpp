@@ -15,6 +15,15 @@ namespace plait::particles::detail {
 using task::Ticks;
 using task::TimeBin;
 
+namespace {
+
+/// Both are of steps, so that the middle is a whole number of ticks.
+[[nodiscard]] Ticks middle(Ticks begin, Ticks end) {
+  return begin + (end - begin) / 2;
+}
+
+}  // namespace
+
 CellMotion::CellMotion(
     CellTable& table, const StepPlan& plan, const StepFields& fields, Field<float> reach, std::uint32_t workers)
     : table_{table},
@@ -23,6 +32,8 @@ CellMotion::CellMotion(
       fields_{fields},
       reach_{reach},
       line_{plan.steps.begin, plan.steps.end},
+      clock_{line_, plan.integrator},
+      slow_{plan, clock_},
       shortest_step_{std::max(plan.steps.step_min, line_.duration(task::ticks_of(task::shortest_bin)))},
       limiter_{table_,
                {.bin = fields_.bin,
@@ -64,8 +75,7 @@ double CellMotion::speed_max(const Cell& cell) const {
 void CellMotion::drift_all(Ticks now) {
   for (std::size_t number = 0; number < cells_.size(); ++number) {
     State& cell = cells_[number];
-    const double duration = line_.duration(now - cell.drifted);
-    if (duration > 0) {
+    if (const double duration = clock_.drift(cell.drifted, now); duration > 0) {
       plan_.integrator.drift(store_, cell.made.first, std::size_t{cell.made.first} + cell.made.count, duration);
       table_.refresh(static_cast<std::uint32_t>(number), reach_, plan_.cells.reach_factor);
     }
@@ -84,7 +94,7 @@ bool CellMotion::has_outgrown(Ticks next) const {
     const Vector out{std::max({was.low.x - is.low.x, is.high.x - was.high.x, 0.0}),
                      std::max({was.low.y - is.low.y, is.high.y - was.high.y, 0.0}),
                      std::max({was.low.z - is.low.z, is.high.z - was.high.z, 0.0})};
-    const double moved = length(out) + state.speed_max * line_.duration(next - state.drifted);
+    const double moved = length(out) + state.speed_max * clock_.drift(state.drifted, next);
     const double reach = static_cast<double>(state.made.reach);
     // Lists have margins for the motion of two cells.
     const double grown = std::max(0.0, static_cast<double>(table_[number].reach) - plan_.cells.growth_max * reach) / 2;
@@ -118,8 +128,7 @@ std::span<const Particles::Index> CellMotion::find_active(const CellWork& work, 
 void CellMotion::drift(const CellWork& work) {
   const Cell& cell = table_[work.cell];
   State& state = cells_[work.cell];
-  const double duration = line_.duration(work.now - state.drifted);
-  if (duration > 0) {
+  if (const double duration = clock_.drift(state.drifted, work.now); duration > 0) {
     plan_.integrator.drift(store_, cell.first, std::size_t{cell.first} + cell.count, duration);
   }
   std::ranges::copy(std::as_const(store_)[fields_.bin].subspan(cell.first, cell.count),
@@ -152,9 +161,11 @@ void CellMotion::end_steps(const CellWork& work) {
   const auto begins = store_[fields_.begin];
   worker.kicks.clear();
   for (const Particles::Index i : active) {
-    worker.kicks.push_back({i, line_.duration(work.now - begins[i]) / 2});
+    worker.kicks.push_back({i, worker.durations.duration(clock_, middle(begins[i], work.now), work.now)});
   }
   plan_.integrator.kick(store_, worker.kicks);
+  const Cell& cell = table_[work.cell];
+  slow_.end(store_, cell.first, std::size_t{cell.first} + cell.count, work.now, worker.slow);
   if (plan_.integrator.settle) {
     plan_.integrator.settle(store_, worker.kicks);
   }
@@ -202,10 +213,13 @@ void CellMotion::begin_steps(const CellWork& work) {
   worker.kicks.clear();
   for (const Particles::Index i : find_active(work, {})) {
     if (begins[i] == work.now) {  // a woken particle continues its step
-      worker.kicks.push_back({i, line_.duration(task::ticks_of(TimeBin{bins[i]})) / 2});
+      const Ticks half = work.now + task::ticks_of(TimeBin{bins[i]}) / 2;
+      worker.kicks.push_back({i, worker.durations.duration(clock_, work.now, half)});
     }
   }
   plan_.integrator.kick(store_, worker.kicks);
+  const Cell& cell = table_[work.cell];
+  slow_.begin(store_, cell.first, std::size_t{cell.first} + cell.count, work.now, worker.slow);
 }
 
 std::uint8_t CellMotion::shortest_bin() const {
@@ -221,11 +235,12 @@ void CellMotion::begin_equal_steps(const CellWork& work, std::uint8_t bin) {
   std::ranges::fill(store_[fields_.bin].subspan(cell.first, cell.count), bin);
   Worker& worker = worker_of(work);
   worker.kicks.clear();
-  const double half = line_.duration(task::ticks_of(TimeBin{bin})) / 2;
+  const double half = clock_.kick(work.now, work.now + task::ticks_of(TimeBin{bin}) / 2);
   for (Particles::Index i = cell.first; i < cell.first + cell.count; ++i) {
     worker.kicks.push_back({i, half});
   }
   plan_.integrator.kick(store_, worker.kicks);
+  slow_.begin(store_, cell.first, std::size_t{cell.first} + cell.count, work.now, worker.slow);
 }
 
 /// Shortens the step of a particle, and corrects the kick by half of the longer step.
@@ -233,9 +248,9 @@ void CellMotion::wake(Particles::Index place, TimeBin bin, Ticks now) {
   std::uint8_t& its = store_[fields_.bin][place];
   const Ticks begin = store_[fields_.begin][place];
   if (begin != now) {
-    const double was = line_.duration(task::next_active(TimeBin{its}, now) - begin);
-    const double is = line_.duration(task::next_active(bin, now) - begin);
-    const Kick kick{place, (is - was) / 2};
+    const Ticks was = middle(begin, task::next_active(TimeBin{its}, now));
+    const Ticks is = middle(begin, task::next_active(bin, now));
+    const Kick kick{place, -clock_.kick(is, was)};
     plan_.integrator.kick(store_, {&kick, 1});
   }
   its = bin.value();

@@ -8,6 +8,8 @@
 
 #include "plait/particles/neighbours/cells.hpp"
 #include "plait/particles/steps/cell_steps.hpp"
+#include "plait/particles/steps/detail/slow_steps.hpp"
+#include "plait/particles/steps/detail/step_clock.hpp"
 #include "plait/particles/steps/detail/step_plan.hpp"
 #include "plait/particles/steps/step_limiter.hpp"
 #include "plait/particles/steps/time_steps.hpp"
@@ -31,7 +33,8 @@ class CellMotion {
   CellMotion(const CellMotion&) = delete;
   CellMotion& operator=(const CellMotion&) = delete;
 
-  [[nodiscard]] const task::TimeLine& line() const noexcept { return line_; }
+  [[nodiscard]] const StepClock& clock() const noexcept { return clock_; }
+  [[nodiscard]] const SlowSteps& slow() const noexcept { return slow_; }
   [[nodiscard]] const StepFields& fields() const noexcept { return fields_; }
 
   /// Puts all particles at the start of the longest step.
@@ -71,7 +74,9 @@ class CellMotion {
   struct Worker {
     std::vector<Particles::Index> active;
     std::vector<Kick> kicks;
+    SlowSteps::Memory slow;
     std::vector<double> longest;
+    KickMemory durations;
     StepLimiter::Buffers limiter;
   };
 
@@ -89,6 +94,8 @@ class CellMotion {
   const StepFields fields_;
   const Field<float> reach_;
   const task::TimeLine line_;
+  const StepClock clock_;
+  const SlowSteps slow_;
   const double shortest_step_;
   const StepLimiter limiter_;
   Ends ends_ = Ends::none;

@@ -73,15 +73,25 @@ void EqualSteps::save(SavedSteps& saved) const {
   saved.next = bin_;
 }
 
+double EqualSteps::kick_duration(double from, double to) const {
+  return integrator_.kick_duration ? integrator_.kick_duration(time_ + from * length_, time_ + to * length_)
+                                   : (to - from) * length_;
+}
+
+double EqualSteps::drift_duration() const {
+  return integrator_.drift_duration ? integrator_.drift_duration(time_, time_ + length_) : length_;
+}
+
 void EqualSteps::begin(Particles& store, std::size_t first, std::size_t last) const {
-  for_kicks(first, last, length_ / 2, [&](std::span<const Kick> kicks, std::size_t at) {
+  const double drift = drift_duration();
+  for_kicks(first, last, kick_duration(0, 0.5), [&](std::span<const Kick> kicks, std::size_t at) {
     integrator_.kick(store, kicks);
-    integrator_.drift(store, at, at + kicks.size(), length_);
+    integrator_.drift(store, at, at + kicks.size(), drift);
   });
 }
 
 void EqualSteps::end(Particles& store, std::size_t first, std::size_t last) const {
-  for_kicks(first, last, length_ / 2, [&](std::span<const Kick> kicks, std::size_t) {
+  for_kicks(first, last, kick_duration(0.5, 1), [&](std::span<const Kick> kicks, std::size_t) {
     integrator_.kick(store, kicks);
     if (integrator_.settle) {
       integrator_.settle(store, kicks);

@@ -56,6 +56,10 @@ class EqualSteps {
   [[nodiscard]] bool is_over() const noexcept { return are_chosen() && now_ >= task::line_ticks; }
 
  private:
+  /// The duration of a kick of this step, between two fractions of it.
+  [[nodiscard]] double kick_duration(double from, double to) const;
+  [[nodiscard]] double drift_duration() const;
+
   const Integrator integrator_;
   const TimeSteps steps_;
   const std::vector<StepCriterion> criteria_;

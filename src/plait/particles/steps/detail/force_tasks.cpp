@@ -11,7 +11,7 @@ ForceTasks::ForceTasks(const Place& place, const CellForces& forces)
       cells_{.sizes = place.table.own_sizes(),
              .bin = place.bin,
              .velocity = forces.velocity,
-             .behind = [this](std::uint32_t cell) { return forces_.line.duration(now_ - forces_.drifted(cell)); }},
+             .behind = [this](std::uint32_t cell) { return forces_.drift_duration(forces_.drifted(cell), now_); }},
       comms_{place.endpoint.claim_comms(static_cast<std::uint32_t>(forces.interactions.size()))},
       begin_{place.graph.join("forces: begin")},
       end_{place.graph.join("forces: end")} {
@@ -70,7 +70,7 @@ void ForceTasks::clear(Interaction& interaction) const {
 
 void ForceTasks::activate(const Step& step, std::vector<Task>& tasks) {
   now_ = step.now;
-  cells_.now = forces_.line.time_at(step.now);
+  cells_.now = forces_.drift_duration(0, step.now);
   cells_.longest = step.longest;
   cells_.active = step.active;
   const std::vector<Task>& some = step.exchanges ? exchanging_ : predicting_;

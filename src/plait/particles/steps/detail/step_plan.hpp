@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "plait/particles/interaction.hpp"
@@ -21,6 +22,9 @@ struct StepPlan {
   std::vector<StepCriterion> criteria;
   std::vector<Stage> stages;
   std::vector<Interaction*> forces;  ///< Borrowed.
+  /// A force with steps of its own, as long as the longest of particles. Borrowed; null: none.
+  Interaction* slow = nullptr;
+  std::function<void(Particles& store, std::span<const Kick> kicks)> slow_kick;
   /// Called for active particles [first, last) when their forces are summed.
   std::vector<std::function<void(Particles& store, std::size_t first, std::size_t last)>> after;
 };

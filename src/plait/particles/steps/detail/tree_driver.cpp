@@ -177,7 +177,8 @@ void TreeDriver::add_sums(Task moved, Task arrived, Task end) {
                           parts_.interactions[number].comm[0],
                           last_waiting,
                           nullptr,
-                          place_.domain.grid()};
+                          place_.domain.grid(),
+                          options_.steps_between_trees};
     for (const Task& task : parts_.interactions[number].sum->add_building_tasks(frame, built)) {
       tasks_.building.push_back(task);
       built = task;

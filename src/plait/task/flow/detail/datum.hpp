@@ -65,13 +65,17 @@ struct LocalDatum {
   Place* partial = nullptr;  ///< What this rank adds up, away from the holder.
   bool has_value = false;    ///< Of the holder.
   bool is_listed = false;    ///< Among those that have a copy here.
-  std::uint64_t sent_epoch = 0;
+  std::uint32_t sent_epoch = 0;
   std::vector<std::uint64_t> sent;  ///< A bit a rank: has been sent the present value, if `sent_epoch` is the present.
   RecordName transfer;              ///< Of the present value: more ranks may join it until it is posted.
   std::vector<Rank> contributors;   ///< Others that add to it; the holder's list.
 };
 
-/// A datum on every rank. All but `local` is equal on every rank after the same submissions.
+/// A version of a datum that is not named.
+inline constexpr std::uint32_t any_version = 0xffff'ffff;
+
+/// A datum on every rank. All but `local` and `is_received` is equal on every rank after the same submissions. In a
+/// flow of own tasks, `version` of a datum of another rank is the one that this rank has read last.
 struct Datum {
   Datum(FlowEngine& its_engine, std::uint32_t its_id, Rank its_owner)
       : engine{&its_engine}, id{its_id}, owner{its_owner} {}
@@ -82,8 +86,11 @@ struct Datum {
   FlowEngine* engine;
   std::uint32_t id;
   Rank owner;
-  Rank holder = owner;  ///< Where the present value was made.
-  std::uint32_t version = 0;
+  Rank holder = owner;        ///< Where the present value was made.
+  std::uint32_t version = 0;  ///< Counts writes in `epoch`. See `Values::version_of`.
+  std::uint32_t epoch = 0;
+  bool is_written = false;   ///< A task has been submitted that writes it.
+  bool is_received = false;  ///< In a flow of own tasks: this rank has received the version.
   bool is_reducing = false;  ///< There are contributions that have not been put together.
   bool is_away = false;      ///< Among those that may have to go home.
   bool is_listed_as_reducing = false;
@@ -91,15 +98,16 @@ struct Datum {
 
   std::size_t bytes = 0;
   std::unique_ptr<Reduction> reduction;
-  const std::string* collection = nullptr;  ///< Its name, if it is a piece of one.
-  std::uint32_t row = 0;
-  std::uint32_t column = 0;
 };
 
 /// One access of a submitted task.
 struct AccessNote {
-  Datum* datum;
-  Mode mode;
+  Datum* datum = nullptr;
+  Mode mode = Mode::read;
+  std::uint32_t version = any_version;  ///< What the program expects to read.
 };
+
+/// Returns the name of a datum in errors: `A(1, 2)`, or its number.
+[[nodiscard]] std::string name_of(const Datum& datum);
 
 }  // namespace plait::task::detail

@@ -2,6 +2,9 @@
 #include "plait/task/flow/detail/flow_engine.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,9 +15,10 @@ namespace plait::task::detail {
 namespace {
 
 constexpr std::uint64_t submissions_between_polls = 256;  // at the network; a power of two
-constexpr int polls_before_report = 64;
+constexpr int polls_before_report = 64;                   // and before the first question; a power of two
 
 constexpr KindName data_kind{.name = "a new datum", .hash = hash_of("a new datum")};
+constexpr KindName send_kind{.name = "send", .hash = hash_of("send")};
 constexpr KindName flush_kind{.name = "flush", .hash = hash_of("flush")};
 constexpr KindName wait_kind{.name = "wait", .hash = hash_of("wait")};
 
@@ -32,6 +36,16 @@ Rank rank_that_executes(std::span<const AccessNote> accesses) {
   return accesses.front().datum->owner;
 }
 
+std::optional<TransferCheck> make_transfer_check(comm::Endpoint& endpoint,
+                                                 comm::CommId comm,
+                                                 const FlowOptions& options,
+                                                 const DataStore& data) {
+  if (options.submission == Submission::every_task) {
+    return std::nullopt;
+  }
+  return std::optional<TransferCheck>{std::in_place, endpoint, comm, data};
+}
+
 }  // namespace
 
 FlowEngine::FlowEngine(comm::Endpoint& endpoint,
@@ -43,48 +57,39 @@ FlowEngine::FlowEngine(comm::Endpoint& endpoint,
       self_{endpoint.self()},
       comms_{endpoint.claim_comms(1)},
       check_{endpoint, comms_[0], log_},
+      data_{*this, self_, endpoint.rank_count(), options.submission},
       records_{endpoint, scheduler, recorder, options, comms_[0]},
-      values_{records_, self_, endpoint.rank_count(), comms_[0], options_.fanout} {}
+      transfers_{make_transfer_check(endpoint, comms_[0], options, data_)},
+      values_{records_, endpoint, comms_[0], options_.fanout, transfers_ ? &*transfers_ : nullptr} {}
 
 void FlowEngine::abandon() noexcept {
   records_.front().abandon();
   check_.stop();
+  if (transfers_) {
+    transfers_->stop();
+  }
 }
 
 FlowEngine::~FlowEngine() {
   records_.drop_all();
-  for (Datum& datum : data_) {
+  for (Datum& datum : data_.all()) {
     values_.forget(datum);
   }
-  for (Place* const home : homes_) {
-    delete home;
-  }
-  std::ranges::for_each(home_memory_, free_aligned);
 }
 
 // ---- data ----
 
-Datum& FlowEngine::add(Rank owner, std::size_t bytes, std::byte* memory, const Piece& piece) {
-  if (owner.value() >= endpoint_.rank_count()) {
-    throw Error{ErrorCode::bad_argument,
-                fmt::format("rank {} cannot own data: this run has {} ranks", owner.value(), endpoint_.rank_count())};
-  }
-  Datum& datum = data_.emplace_back(*this, static_cast<std::uint32_t>(data_.size()), owner);
-  datum.bytes = bytes;
-  datum.collection = piece.collection;
-  datum.row = piece.row;
-  datum.column = piece.column;
-  if (owner == self_) {
-    LocalDatum& local = Values::local_of(datum);
-    local.home = homes_.emplace_back(new Place{});
-    local.home->bytes = bytes;
-    local.home->memory = memory != nullptr ? memory : home_memory_.emplace_back(allocate_aligned(bytes));
-    local.current = local.home;
-    local.has_value = memory != nullptr;
-  }
+Datum& FlowEngine::add(Rank owner, std::size_t bytes, std::byte* memory) {
+  Datum& datum = data_.add(owner, bytes, memory);
   const AccessNote note{&datum, Mode::write};
   log_.add(data_kind, owner, {&note, 1});
   return datum;
+}
+
+DataStore::Grid& FlowEngine::add_grid(GridLayout layout) {
+  const KindName& grid = kind(fmt::format("a new grid {} of {} x {}", layout.name, layout.rows, layout.columns));
+  log_.add(grid, Rank{}, {});
+  return data_.add_grid(std::move(layout));
 }
 
 std::span<std::byte> FlowEngine::local_bytes(Datum& datum) {
@@ -94,7 +99,7 @@ std::span<std::byte> FlowEngine::local_bytes(Datum& datum) {
         fmt::format(
             "{} has no memory on rank {}: it is rank {}'s", name_of(datum), self_.value(), datum.owner.value())};
   }
-  if (!is_quiet() && datum.version > 0) {
+  if (!is_quiet() && datum.is_written) {
     throw Error{ErrorCode::bad_argument,
                 fmt::format("tasks may use {}: call wait() before reading it", name_of(datum))};
   }
@@ -106,19 +111,27 @@ std::span<std::byte> FlowEngine::local_bytes(Datum& datum) {
 
 Record* FlowEngine::enter(const KindName& kind, const SubmitOptions& options, std::span<const AccessNote> accesses) {
   const Rank executes = options.on ? options.on : rank_that_executes(accesses);
-  log_.add(kind, executes, accesses);
-  if (log_.count() % submissions_between_polls == 0) {
-    check_periodically();
+  note_submission(kind, executes, accesses);
+  if (concerns(executes, accesses)) {
+    return enter_here(kind, options.priority, executes, accesses);
   }
-  if (!concerns(executes, accesses)) {
+  if (submits_every_task()) {
     for (const AccessNote& access : accesses) {
       if (!only_reads(access.mode)) {
         values_.written(*access.datum, executes);
       }
     }
-    return nullptr;
   }
-  return enter_here(kind, options.priority, executes, accesses);
+  return nullptr;
+}
+
+void FlowEngine::note_submission(const KindName& kind, Rank executes, std::span<const AccessNote> accesses) {
+  if (submits_every_task()) {
+    log_.add(kind, executes, accesses);
+  }
+  if (++submitted_ % submissions_between_polls == 0) {
+    check_periodically();
+  }
 }
 
 /// Whether this rank executes the task, has data for it, or data that it changes.
@@ -138,21 +151,11 @@ Record* FlowEngine::enter_here(const KindName& kind,
                                std::span<const AccessNote> accesses) {
   open();
   throw_if_named_twice(accesses);
-  if (executes.value() >= endpoint_.rank_count()) {
-    records_.front().fail(Error{ErrorCode::bad_argument,
-                                fmt::format("rank {} cannot execute '{}': this run has {} ranks",
-                                            executes.value(),
-                                            kind.name,
-                                            endpoint_.rank_count())});
+  expect_rank(kind, executes);
+  if (!submits_every_task()) {
+    expect_owner_writes(kind, executes, accesses);
   }
-  for (const AccessNote& access : accesses) {
-    if (access.mode != Mode::reduce) {
-      values_.end_reduction(*access.datum);
-      if (access.mode != Mode::write) {
-        values_.bring(*access.datum, executes, priority);
-      }
-    }
-  }
+  bring_inputs(kind, priority, executes, accesses);
   Record* const task = executes == self_ ? &records_.make(Part::task, kind, priority) : nullptr;
   for (const AccessNote& access : accesses) {
     if (access.mode == Mode::reduce) {
@@ -172,6 +175,73 @@ Record* FlowEngine::enter_here(const KindName& kind,
     throttle();
   }
   return task;
+}
+
+void FlowEngine::bring_inputs(const KindName& kind, int priority, Rank executes, std::span<const AccessNote> accesses) {
+  for (const AccessNote& access : accesses) {
+    if (access.mode == Mode::reduce) {
+      continue;
+    }
+    values_.end_reduction(*access.datum);
+    if (access.mode != Mode::write) {
+      if (executes == self_ || access.datum->owner == self_) {
+        values_.select(access, kind);
+      }
+      values_.bring(*access.datum, executes, priority);
+    }
+  }
+}
+
+void FlowEngine::expect_rank(const KindName& kind, Rank rank) {
+  if (rank.value() >= endpoint_.rank_count()) {
+    records_.front().fail(Error{
+        ErrorCode::bad_argument,
+        fmt::format(
+            "rank {} cannot execute '{}': this run has {} ranks", rank.value(), kind.name, endpoint_.rank_count())});
+  }
+}
+
+/// In a flow of own tasks, other ranks than these two would not learn where the value is.
+void FlowEngine::expect_owner_writes(const KindName& kind, Rank executes, std::span<const AccessNote> accesses) {
+  for (const AccessNote& access : accesses) {
+    if (only_reads(access.mode) || (access.datum->owner == executes && access.mode != Mode::reduce)) {
+      continue;
+    }
+    records_.front().fail(Error{
+        ErrorCode::bad_argument,
+        fmt::format("'{}', executed by rank {}, {} {}, which rank {} owns: where ranks submit only their own tasks, a "
+                    "task writes data of its rank, and does not reduce; submit every task, or write other data",
+                    kind.name,
+                    executes.value(),
+                    access.mode == Mode::reduce ? "reduces" : "writes",
+                    name_of(*access.datum),
+                    access.datum->owner.value())});
+  }
+}
+
+void FlowEngine::send(const AccessNote& access, std::span<const Rank> to, int priority) {
+  if (submits_every_task()) {
+    for (const Rank rank : to) {
+      note_submission(send_kind, rank, {&access, 1});
+      if (concerns(rank, {&access, 1})) {
+        open();
+        expect_rank(send_kind, rank);
+        bring_inputs(send_kind, priority, rank, {&access, 1});
+        throttle();
+      }
+    }
+    return;
+  }
+  note_submission(send_kind, self_, {&access, 1});
+  if (access.datum->owner == self_) {
+    open();
+    for (const Rank rank : to) {
+      expect_rank(send_kind, rank);
+    }
+    values_.select(access, send_kind);
+    values_.send_to(*access.datum, to, priority);
+    throttle();
+  }
 }
 
 Record& FlowEngine::enter_local(const KindName& kind, int priority) {
@@ -217,12 +287,26 @@ void FlowEngine::check_periodically() {
     throw Error{*failure};
   }
   try {
-    if (log_.count() % SubmissionLog::checkpoint_every == 0) {
+    if (submits_every_task() && log_.count() % SubmissionLog::checkpoint_every == 0) {
       check_.report();
     }
-    check_.poll();
+    poll_checks(0);
   } catch (const Error& error) {
     records_.front().fail(error);
+  }
+}
+
+/// `polls`: of this wait.
+void FlowEngine::poll_checks(int polls) {
+  if (polls == polls_before_report) {
+    check_.report();
+  }
+  check_.poll();
+  if (transfers_) {
+    if (polls >= polls_before_report && std::has_single_bit(static_cast<unsigned>(polls))) {
+      transfers_->ask(records_.missing());
+    }
+    transfers_->poll();
   }
 }
 
@@ -235,10 +319,8 @@ void FlowEngine::help_until(const std::function<bool()>& is_done) {
       return true;
     }
     try {
-      if (++polls == polls_before_report) {
-        check_.report();
-      }
-      check_.poll();
+      polls = std::min(polls + 1, std::numeric_limits<int>::max() - 1);
+      poll_checks(polls);
       records_.throw_if_memory_blocks();
     } catch (const Error& error) {
       trouble = error;
@@ -259,7 +341,11 @@ void FlowEngine::throttle() {
 
 void FlowEngine::flush(Datum& datum) {
   const AccessNote note{&datum, Mode::read_write};
-  log_.add(flush_kind, datum.owner, {&note, 1});
+  note_submission(flush_kind, datum.owner, {&note, 1});
+  if (!submits_every_task()) {
+    values_.drop_copy(datum);
+    return;
+  }
   if (!datum.local && !datum.is_reducing) {
     datum.holder = datum.owner;
     return;
@@ -270,9 +356,16 @@ void FlowEngine::flush(Datum& datum) {
 
 void FlowEngine::wait() {
   log_.add(wait_kind, Rank{}, {});
+  ++submitted_;
   open();
   values_.flush_all();
+  if (transfers_) {
+    transfers_->report();  // before this rank waits: others may wait for what it does not send
+  }
   help_until([this] { return records_.front().unfinished() == 0; });
+  if (transfers_) {
+    help_until([this] { return transfers_->has_matched(); });
+  }
   if (endpoint_.rank_count() > 1) {
     try {
       check_.report();
@@ -282,12 +375,15 @@ void FlowEngine::wait() {
     }
     help_until([this] { return check_.have_all_ended(); });
   }
+  if (transfers_) {
+    transfers_->begin_epoch();
+  }
   records_.front().close();
 }
 
 FlowStatistics FlowEngine::statistics() const {
   FlowStatistics statistics = records_.statistics();
-  statistics.submitted = log_.count() - data_.size();
+  statistics.submitted = submitted_;
   return statistics;
 }
 

@@ -3,15 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
-#include "plait/base/spin_lock.hpp"
 
 namespace plait::task::detail {
 
@@ -23,81 +20,14 @@ constexpr Rank hub{0};
 
 }  // namespace
 
-/// The messages under way, with their bytes. Threads: any.
-class ProgramCheck::Outbox : public std::enable_shared_from_this<Outbox> {
- public:
-  class Message final : public comm::Completion {
-   public:
-    Message(std::weak_ptr<Outbox> outbox, Bytes bytes) : outbox_{std::move(outbox)}, bytes_{std::move(bytes)} {}
-    [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
-    void completed(const comm::Status& /*status*/) noexcept override {}
-    void released(const comm::Status& /*status*/) noexcept override {
-      if (const auto outbox = outbox_.lock()) {  // always, as it has this; and it must stay until its lock is open
-        outbox->end(*this);
-      }
-    }
-
-   private:
-    std::weak_ptr<Outbox> outbox_;
-    Bytes bytes_;
-  };
-
-  Message& add(Bytes bytes) {
-    const std::lock_guard lock{mutex_};
-    return *messages_.emplace_back(std::make_unique<Message>(weak_from_this(), std::move(bytes)));
-  }
-
-  [[nodiscard]] bool is_empty() {
-    const std::lock_guard lock{mutex_};
-    return messages_.empty();
-  }
-
- private:
-  void end(const Message& message) noexcept {
-    const std::lock_guard lock{mutex_};
-    std::erase_if(messages_, [&](const auto& held) { return held.get() == &message; });
-  }
-
-  SpinLock mutex_;
-  std::vector<std::unique_ptr<Message>> messages_;
-};
-
 ProgramCheck::ProgramCheck(comm::Endpoint& endpoint, comm::CommId comm, const SubmissionLog& log)
-    : endpoint_{endpoint}, comm_{comm}, log_{log}, agreed_(endpoint.rank_count()), outbox_{std::make_shared<Outbox>()} {
-  if (endpoint_.rank_count() > 1) {
-    post();
-  }
-}
-
-ProgramCheck::~ProgramCheck() {
-  stop();
-}
-
-void ProgramCheck::stop() noexcept {
-  if (endpoint_.rank_count() > 1 && !std::exchange(is_stopped_, true)) {
-    receive_.cancel();
-    receive_ = {};
-    if (!outbox_->is_empty()) {
-      endpoint_.keep(outbox_);
-    }
-  }
-}
-
-void ProgramCheck::post() {
-  has_come_.store(false, std::memory_order_relaxed);  // published by the endpoint's lock
-  receive_ = endpoint_.receive({.rank = any_source, .tag = check_tag, .comm = comm_}, buffer_, this);
-}
-
-void ProgramCheck::released(const comm::Status& /*status*/) noexcept {
-  has_come_.store(true, std::memory_order_release);  // with poll()
-}
+    : endpoint_{endpoint}, log_{log}, messages_{endpoint, comm, check_tag} {}
 
 void ProgramCheck::send(Rank to, const Head& head, std::span<const std::byte> more) {
   Bytes bytes(sizeof head + more.size());
   std::memcpy(bytes.data(), &head, sizeof head);
   std::ranges::copy(more, bytes.begin() + sizeof head);
-  Outbox::Message& message = outbox_->add(std::move(bytes));
-  (void)endpoint_.send({.rank = to, .tag = check_tag, .comm = comm_}, message.bytes(), {.completion = &message});
+  messages_.send(to, std::move(bytes));
 }
 
 void ProgramCheck::send_to_others(const Head& head) {
@@ -136,11 +66,8 @@ void ProgramCheck::report_end() {
 }
 
 void ProgramCheck::poll() {
-  while (has_come_.load(std::memory_order_acquire)) {  // with released()
-    const Bytes message = std::exchange(buffer_, {});
-    const Rank source = status_.source;
-    post();
-    act(source, message);
+  while (const auto message = messages_.take()) {
+    act(message->source, message->bytes);
   }
 }
 
@@ -177,7 +104,7 @@ void ProgramCheck::compare(const Claim& claim) {
     dispute(claim.source, claim.number);
     return;
   }
-  std::uint64_t& agreed = agreed_[claim.source.value()];
+  std::uint64_t& agreed = agreed_[claim.source];
   agreed = std::max(agreed, claim.number);
   if (claim.has_ended && ++ended_ranks_ == endpoint_.rank_count()) {
     ended_ranks_ = 0;
@@ -194,7 +121,7 @@ void ProgramCheck::compare_pending() {
 
 /// Sends the chains up to `number` from where they still agreed, or as far back as they are kept.
 void ProgramCheck::dispute(Rank source, std::uint64_t number) {
-  const std::uint64_t first = std::max(agreed_[source.value()] + 1, log_.oldest_kept());
+  const std::uint64_t first = std::max(agreed_[source] + 1, log_.oldest_kept());
   std::vector<std::uint64_t> chains;
   for (std::uint64_t at = first; at <= number; ++at) {
     chains.push_back(*log_.chain_at(at));

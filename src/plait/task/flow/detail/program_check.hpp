@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "plait/base/bytes.hpp"
-#include "plait/comm/completion.hpp"
 #include "plait/comm/endpoint.hpp"
+#include "plait/task/flow/detail/check_messages.hpp"
 #include "plait/task/flow/detail/submission_log.hpp"
 
 namespace plait::task::detail {
@@ -21,13 +19,10 @@ namespace plait::task::detail {
 /// The rank that is further finds the other's number in its own log. If the chains differ, it sends its own to the
 /// other, which answers what it has submitted at the first difference. A rank reports before it waits, so that of two
 /// ranks that wait for each other one knows. Threads: the submitting one.
-class ProgramCheck final : comm::Completion {
+class ProgramCheck {
  public:
   /// Borrows its arguments.
   ProgramCheck(comm::Endpoint& endpoint, comm::CommId comm, const SubmissionLog& log);
-  ProgramCheck(const ProgramCheck&) = delete;
-  ProgramCheck& operator=(const ProgramCheck&) = delete;
-  ~ProgramCheck() override;
 
   /// Reports how far this rank is, unless it has been reported.
   void report();
@@ -36,13 +31,12 @@ class ProgramCheck final : comm::Completion {
   [[nodiscard]] bool have_all_ended() const noexcept { return ended_number_ == log_.count(); }
 
   /// Takes no further message. To be called before the endpoint ends.
-  void stop() noexcept;
+  void stop() noexcept { messages_.stop(); }
 
   /// Acts on messages that have arrived. Throws: `Error` that names the first difference, if any.
   void poll();
 
  private:
-  class Outbox;
   enum class Kind : std::uint32_t { reached, ended, all_ended, dispute, answer };
   struct Head {
     Kind kind;
@@ -57,10 +51,6 @@ class ProgramCheck final : comm::Completion {
     bool has_ended;
   };
 
-  void completed(const comm::Status& status) noexcept override { status_ = status; }
-  void released(const comm::Status& status) noexcept override;
-
-  void post();
   void send(Rank to, const Head& head, std::span<const std::byte> more = {});
   void send_to_others(const Head& head);
   void act(Rank source, std::span<const std::byte> message);
@@ -71,20 +61,13 @@ class ProgramCheck final : comm::Completion {
   [[noreturn]] void differ(Rank source, std::uint64_t number, std::string_view theirs) const;
 
   comm::Endpoint& endpoint_;
-  const comm::CommId comm_;
   const SubmissionLog& log_;
   std::uint64_t told_ = 0;
-  std::uint64_t ended_number_ = 0;     ///< Up to here all ranks have ended.
-  std::uint32_t ended_ranks_ = 0;      ///< Of rank 0: that have, up to the present number, itself included.
-  std::vector<std::uint64_t> agreed_;  ///< By rank: up to where the chains are known to agree.
-  std::vector<Claim> pending_;         ///< Of ranks that are further than this one.
-  std::shared_ptr<Outbox> outbox_;
-
-  Bytes buffer_;
-  comm::Status status_;
-  std::atomic<bool> has_come_ = false;
-  comm::Request receive_;
-  bool is_stopped_ = false;
+  std::uint64_t ended_number_ = 0;  ///< Up to here all ranks have ended.
+  std::uint32_t ended_ranks_ = 0;   ///< Of rank 0: that have, up to the present number, itself included.
+  std::unordered_map<Rank, std::uint64_t> agreed_;  ///< Up to where the chains are known to agree.
+  std::vector<Claim> pending_;                      ///< Of ranks that are further than this one.
+  CheckMessages messages_;
 };
 
 }  // namespace plait::task::detail

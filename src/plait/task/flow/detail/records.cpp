@@ -11,7 +11,6 @@
 
 #include "plait/base/error.hpp"
 #include "plait/task/flow/coroutine.hpp"
-#include "plait/task/flow/detail/submission_log.hpp"
 
 namespace plait::task::detail {
 
@@ -217,6 +216,17 @@ FlowStatistics Records::statistics() const {
           .records_peak = all_.size(),
           .copy_bytes = copy_bytes,
           .copy_bytes_peak = copy_bytes_peak};
+}
+
+std::vector<Transfer> Records::missing() const {
+  std::vector<Transfer> missing;
+  for (const auto& record : all_) {
+    const std::lock_guard lock{record->lock};
+    if (!record->has_ended && record->part == Part::receive) {
+      missing.push_back({record->message.address.rank, record->message.address.tag});
+    }
+  }
+  return missing;
 }
 
 std::string Records::describe_waiting() const {

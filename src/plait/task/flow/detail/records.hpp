@@ -11,6 +11,7 @@
 #include "plait/task/detail/node_stack.hpp"
 #include "plait/task/flow/detail/copy_memory.hpp"
 #include "plait/task/flow/detail/record.hpp"
+#include "plait/task/flow/detail/transfer.hpp"
 #include "plait/task/flow/options.hpp"
 #include "plait/task/run/kinds.hpp"
 #include "plait/task/run/run_front.hpp"
@@ -43,6 +44,8 @@ class Records final : public Ending {
   /// Ends the run, and frees what a failed one holds. To be called before places are destroyed.
   void drop_all() noexcept;
   [[nodiscard]] FlowStatistics statistics() const;
+  /// Returns the values of other ranks that have not arrived.
+  [[nodiscard]] std::vector<Transfer> missing() const;
   [[nodiscard]] RunFront& front() noexcept { return front_; }
   [[nodiscard]] KindTable& kinds() noexcept { return kinds_; }
   [[nodiscard]] CopyMemory& memory() noexcept { return memory_; }

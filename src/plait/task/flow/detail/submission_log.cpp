@@ -14,11 +14,6 @@ constexpr std::array mode_names{"r", "later", "w", "rw", "commute", "reduce"};  
 
 }  // namespace
 
-std::string name_of(const Datum& datum) {
-  return datum.collection != nullptr ? fmt::format("{}({}, {})", *datum.collection, datum.row, datum.column)
-                                     : fmt::format("data {}", datum.id);
-}
-
 std::optional<std::uint64_t> SubmissionLog::chain_at(std::uint64_t number) const {
   if (number == 0) {
     return 0;

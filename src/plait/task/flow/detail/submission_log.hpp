@@ -17,18 +17,16 @@ namespace plait::task::detail {
 /// The submissions of one rank as a chain of hashes. The last ones are kept with their descriptions.
 ///
 /// Two ranks whose chains agree at a number have submitted the same tasks up to there. Threads: one at a time. Cost: a
-/// few nanoseconds a submission; 3 MB.
+/// few nanoseconds a submission; up to 3 MB, as far as needed.
 class SubmissionLog {
  public:
   static constexpr std::uint64_t kept = std::uint64_t{1} << 15U;
   /// Numbers at which the chain is kept for ever: the multiples of this.
   static constexpr std::uint64_t checkpoint_every = 1024;
 
-  SubmissionLog() : entries_(kept) {}
-
   void add(const KindName& kind, Rank executes, std::span<const AccessNote> accesses) noexcept {
     std::uint64_t chain = mix(chain_ ^ kind.hash) + executes.value();
-    Entry& entry = entries_[count_ % kept];
+    Entry& entry = count_ < kept ? entries_.emplace_back() : entries_[count_ % kept];
     entry.kind = &kind;
     entry.executes = executes;
     entry.access_count = static_cast<std::uint32_t>(accesses.size());
@@ -77,8 +75,5 @@ class SubmissionLog {
   std::uint64_t chain_ = 0;
   std::uint64_t count_ = 0;
 };
-
-/// Returns the name of a datum in errors: `A(1, 2)`, or its number.
-[[nodiscard]] std::string name_of(const Datum& datum);
 
 }  // namespace plait::task::detail

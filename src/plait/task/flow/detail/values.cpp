@@ -2,6 +2,7 @@
 #include "plait/task/flow/detail/values.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -9,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
-#include "plait/task/flow/detail/submission_log.hpp"
 
 namespace plait::task::detail {
 
@@ -23,8 +23,9 @@ constexpr KindName combine_kind{.name = "combine", .hash = hash_of("combine")};
 constexpr KindName gate_kind{.name = "later", .hash = hash_of("later")};
 constexpr std::size_t bits = 64;
 
+/// Expects: `Values::version_of` has been called in this epoch.
 Tag tag_of(const Datum& datum) noexcept {
-  return Tag{std::uint64_t{datum.id} << 32U | datum.version};
+  return tag_of_version(datum.id, datum.version);
 }
 
 Place& new_copy(const Datum& datum) {
@@ -90,6 +91,65 @@ void Values::throw_if_no_value(const Datum& datum, const char* wish) {
   }
 }
 
+// ---- versions ----
+
+std::uint32_t& Values::version_of(Datum& datum) const noexcept {
+  if (datum.epoch != epoch_) {
+    datum.epoch = epoch_;
+    datum.version = 0;
+    datum.is_received = false;
+  }
+  return datum.version;
+}
+
+void Values::select(const AccessNote& access, const KindName& task) {
+  Datum& datum = *access.datum;
+  if (transfers_ != nullptr && datum.owner != self_) {
+    select_elsewhere(access, task);
+  } else if (access.version != any_version && access.version != version_of(datum)) {
+    records_.front().fail(Error{
+        ErrorCode::bad_argument,
+        fmt::format("'{}' reads version {} of {}, but the tasks submitted on rank {} since the last wait write it {} "
+                    "times: name the number of writes before the access",
+                    task.name,
+                    access.version,
+                    name_of(datum),
+                    self_.value(),
+                    datum.version)});
+  }
+}
+
+void Values::select_elsewhere(const AccessNote& access, const KindName& task) {
+  Datum& datum = *access.datum;
+  const std::uint32_t last = version_of(datum);
+  const auto refuse = [&](const std::string& why) {
+    records_.front().fail(Error{ErrorCode::bad_argument,
+                                fmt::format("'{}' on rank {} reads {}, which rank {} owns, {}",
+                                            task.name,
+                                            self_.value(),
+                                            name_of(datum),
+                                            datum.owner.value(),
+                                            why)});
+  };
+  if (access.version == any_version) {
+    refuse("without its version: this rank submits its own tasks only, so name it, as in r(data, 1)");
+  }
+  if (access.version < last) {
+    refuse(
+        fmt::format("in version {} after version {}: submit tasks in the order of the program", access.version, last));
+  }
+  const bool has_copy = datum.local && datum.local->current != nullptr;
+  if (access.version > last) {
+    datum.version = access.version;
+    datum.is_received = false;
+    if (has_copy) {
+      retire(datum.local->current);
+    }
+  } else if (datum.is_received && !has_copy) {
+    refuse(fmt::format("in version {}, whose copy has been flushed: flush it after its last use", last));
+  }
+}
+
 // ---- values on their way ----
 
 void Values::bring(Datum& datum, Rank to, int priority) {
@@ -100,18 +160,7 @@ void Values::bring(Datum& datum, Rank to, int priority) {
     return;
   }
   if (datum.holder == self_) {
-    LocalDatum& local = *datum.local;
-    if (local.sent_epoch != epoch_) {
-      forget_sent(local);  // a rank that is to get it again cannot join what it has joined before
-      local.sent_epoch = epoch_;
-      local.sent.assign(rank_count_ / bits + 1, 0);
-    }
-    std::uint64_t& word = local.sent[to.value() / bits];
-    const std::uint64_t bit = std::uint64_t{1} << to.value() % bits;
-    if ((word & bit) == 0) {
-      word |= bit;
-      send(datum, *local.current, to, priority);
-    }
+    send_to(datum, {&to, 1}, priority);
     return;
   }
   if (to != self_) {
@@ -120,31 +169,74 @@ void Values::bring(Datum& datum, Rank to, int priority) {
   LocalDatum& local = local_of(datum);
   if (local.current == nullptr) {
     local.current = datum.owner == self_ ? local.home : &new_copy(datum);
+    (void)version_of(datum);
     receive(*local.current, {.rank = datum.holder, .tag = tag_of(datum), .comm = comm_}, priority);
     list_copy(datum);
+    datum.is_received = true;
+    if (transfers_ != nullptr) {
+      transfers_->reads({datum.holder, tag_of(datum)});
+    }
   }
 }
 
-void Values::send(Datum& datum, Place& place, Rank to, int priority) {
-  const comm::Destination destination{.rank = to,
-                                      .priority = static_cast<std::int16_t>(std::clamp(priority, -32'768, 32'767))};
+void Values::send_to(Datum& datum, std::span<const Rank> ranks, int priority) {
+  throw_if_no_value(datum, "sent");
+  (void)version_of(datum);
+  std::vector<Rank> lacking;
+  for (const Rank rank : ranks) {
+    if (rank != self_ && mark_sent(datum, rank)) {
+      lacking.push_back(rank);
+      if (transfers_ != nullptr) {
+        transfers_->sends({rank, tag_of(datum)});
+      }
+    }
+  }
+  if (!lacking.empty()) {
+    send(datum, *datum.local->current, lacking, priority);
+  }
+}
+
+/// Returns whether the rank has not been sent the value before.
+bool Values::mark_sent(Datum& datum, Rank to) {
   LocalDatum& local = *datum.local;
-  const bool is_present = &place == local.current;
-  if (is_present && join_transfer(local, destination)) {
+  if (local.sent_epoch != epoch_) {
+    forget_sent(local);  // a rank that is to get it again cannot join what it has joined before
+    local.sent_epoch = epoch_;
+    local.sent.assign(rank_count_ / bits + 1, 0);
+  }
+  std::uint64_t& word = local.sent[to.value() / bits];
+  const std::uint64_t bit = std::uint64_t{1} << to.value() % bits;
+  return (std::exchange(word, word | bit) & bit) == 0;
+}
+
+void Values::send(Datum& datum, Place& place, std::span<const Rank> ranks, int priority) {
+  std::vector<comm::Destination> destinations;
+  for (const Rank rank : ranks) {
+    destinations.push_back(
+        {.rank = rank, .priority = static_cast<std::int16_t>(std::clamp(priority, -32'768, 32'767))});
+  }
+  if (&place == datum.local->current && join_transfer(*datum.local, destinations)) {
     return;
   }
+  const std::size_t together = fanout_ == Fanout::single_messages ? 1 : destinations.size();
+  for (std::size_t first = 0; first < destinations.size(); first += together) {
+    post(datum, place, std::span{destinations}.subspan(first, together), priority);
+  }
+}
+
+void Values::post(Datum& datum, Place& place, std::span<const comm::Destination> destinations, int priority) {
   Record& record = records_.make(Part::send, send_kind, priority);
-  record.message.destinations.assign(1, destination);
-  record.message.address = {.rank = to, .tag = tag_of(datum), .comm = comm_};
+  record.message.destinations.assign(destinations.begin(), destinations.end());
+  record.message.address = {.rank = destinations.front().rank, .tag = tag_of(datum), .comm = comm_};
   attach(record, place, Mode::read);
-  if (is_present) {
-    local.transfer = {.record = &record, .serial = record.serial};
+  if (&place == datum.local->current) {
+    datum.local->transfer = {.record = &record, .serial = record.serial};
   }
   records_.begin(record);
 }
 
 /// Ranks that are named before the value is ready share one message.
-bool Values::join_transfer(LocalDatum& local, const comm::Destination& destination) const {
+bool Values::join_transfer(LocalDatum& local, std::span<const comm::Destination> destinations) const {
   if (local.transfer.record == nullptr || fanout_ == Fanout::single_messages) {
     return false;
   }
@@ -153,7 +245,7 @@ bool Values::join_transfer(LocalDatum& local, const comm::Destination& destinati
   if (transfer.serial != local.transfer.serial || transfer.has_ended || transfer.is_posted) {
     return false;
   }
-  transfer.message.destinations.push_back(destination);
+  std::ranges::copy(destinations, std::back_inserter(transfer.message.destinations));
   return true;
 }
 
@@ -274,7 +366,11 @@ void Values::use_in_task(Record& task, Datum& datum, Mode mode) {
 }
 
 void Values::written(Datum& datum, Rank by) {
-  ++datum.version;
+  if (transfers_ != nullptr && datum.owner != self_) {
+    return;  // only the owner sees all tasks that write it; others name the version that they read
+  }
+  ++version_of(datum);
+  datum.is_written = true;
   datum.holder = by;
   if (by != datum.owner && !datum.is_away) {
     datum.is_away = true;
@@ -318,6 +414,13 @@ void Values::flush(Datum& datum) {
   }
 }
 
+void Values::drop_copy(Datum& datum) {
+  if (datum.owner != self_ && datum.local) {
+    retire(datum.local->current);
+    datum.local.reset();
+  }
+}
+
 void Values::flush_all() {
   for (Datum* const datum : std::exchange(reducing_, {})) {
     datum->is_listed_as_reducing = false;
@@ -328,9 +431,11 @@ void Values::flush_all() {
     go_home(*datum);
   }
   for (Datum* const datum : std::exchange(copies_, {})) {
-    datum->local->is_listed = false;
-    if (datum->owner != self_) {
-      retire(datum->local->current);
+    if (datum->local) {  // not dropped since
+      datum->local->is_listed = false;
+      if (datum->owner != self_) {
+        retire(datum->local->current);
+      }
     }
   }
   ++epoch_;
@@ -356,7 +461,8 @@ void Values::contribute(Record* task, Datum& datum, Rank executes) {
     if (!std::exchange(datum.is_listed_as_reducing, true)) {
       reducing_.push_back(&datum);
     }
-    ++datum.version;
+    ++version_of(datum);
+    datum.is_written = true;
     if (datum.local) {
       forget_sent(*datum.local);
       if (datum.holder != self_) {
@@ -406,7 +512,7 @@ void Values::end_reduction(Datum& datum) {
   if (!std::exchange(datum.is_reducing, false)) {
     return;
   }
-  ++datum.version;
+  ++version_of(datum);
   if (!datum.local) {
     return;
   }
@@ -418,7 +524,7 @@ void Values::end_reduction(Datum& datum) {
       combine(datum, contributor);
     }
   } else if (local.partial != nullptr) {
-    send(datum, *local.partial, datum.holder, 0);
+    send(datum, *local.partial, {&datum.holder, 1}, 0);
     retire(local.partial);
   }
 }

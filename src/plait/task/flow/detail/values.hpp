@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "plait/comm/address.hpp"
 #include "plait/task/flow/detail/datum.hpp"
 #include "plait/task/flow/detail/records.hpp"
+#include "plait/task/flow/detail/transfer_check.hpp"
 #include "plait/task/flow/options.hpp"
 
 namespace plait::task::detail {
@@ -15,10 +17,27 @@ namespace plait::task::detail {
 /// every rank after the same submissions, but for `Datum::local`. Threads: the submitting one.
 class Values {
  public:
-  Values(Records& records, Rank self, std::uint32_t rank_count, comm::CommId comm, Fanout fanout) noexcept
-      : records_{records}, self_{self}, rank_count_{rank_count}, comm_{comm}, fanout_{fanout} {}
+  /// `transfers`: of a flow of own tasks, else null. Borrows its arguments.
+  Values(Records& records,
+         const comm::Endpoint& endpoint,
+         comm::CommId comm,
+         Fanout fanout,
+         TransferCheck* transfers) noexcept
+      : records_{records},
+        self_{endpoint.self()},
+        rank_count_{endpoint.rank_count()},
+        comm_{comm},
+        fanout_{fanout},
+        transfers_{transfers} {}
 
   [[nodiscard]] static LocalDatum& local_of(Datum& datum);
+  /// Returns how often tasks have written the datum since the last wait; reductions count, too.
+  [[nodiscard]] std::uint32_t& version_of(Datum& datum) const noexcept;
+  /// Checks the version that an access names against the tasks submitted. In a flow of own tasks, another rank's datum
+  /// has that version from now on. `task`: for errors.
+  void select(const AccessNote& access, const KindName& task);
+  /// Sends the current value, which this rank holds, to those of `ranks` that have not been sent it.
+  void send_to(Datum& datum, std::span<const Rank> ranks, int priority);
   /// Sends the current value to rank `to` unless it has it.
   void bring(Datum& datum, Rank to, int priority);
   /// Adds an access of `task`, of this rank, to the current value.
@@ -31,6 +50,8 @@ class Values {
   void end_reduction(Datum& datum);
   /// Sends the value to its owner, and drops the copies.
   void flush(Datum& datum);
+  /// Drops this rank's copy, in a flow of own tasks.
+  void drop_copy(Datum& datum);
   void flush_all();
   /// Releases the memory of a datum on this rank.
   void forget(Datum& datum) noexcept;
@@ -41,8 +62,11 @@ class Values {
   [[nodiscard]] RecordName gate_after(std::vector<RecordName>& earlier);
   void retire(Place*& place) noexcept;
   void throw_if_no_value(const Datum& datum, const char* wish);
-  void send(Datum& datum, Place& place, Rank to, int priority);
-  [[nodiscard]] bool join_transfer(LocalDatum& local, const comm::Destination& destination) const;
+  [[nodiscard]] bool mark_sent(Datum& datum, Rank to);
+  void send(Datum& datum, Place& place, std::span<const Rank> ranks, int priority);
+  void post(Datum& datum, Place& place, std::span<const comm::Destination> destinations, int priority);
+  void select_elsewhere(const AccessNote& access, const KindName& task);
+  [[nodiscard]] bool join_transfer(LocalDatum& local, std::span<const comm::Destination> destinations) const;
   void receive(Place& place, const comm::Address& from, int priority);
   [[nodiscard]] Place& new_writable_copy(Datum& datum);
   [[nodiscard]] Place& writable(Datum& datum);
@@ -59,7 +83,8 @@ class Values {
   std::vector<Datum*> away_;      ///< Whose holder is perhaps not the owner.
   std::vector<Datum*> reducing_;  ///< That perhaps have contributions.
   std::vector<Datum*> copies_;    ///< That perhaps have a copy here.
-  std::uint64_t epoch_ = 1;       ///< Counts waits: what was sent before one must be sent again after it.
+  TransferCheck* const transfers_;
+  std::uint32_t epoch_ = 1;  ///< Counts waits: what was sent before one must be sent again after it.
 };
 
 }  // namespace plait::task::detail

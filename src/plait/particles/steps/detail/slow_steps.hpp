@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "plait/particles/steps/detail/step_clock.hpp"
+#include "plait/particles/steps/detail/step_plan.hpp"
+#include "plait/particles/steps/integrator.hpp"
+#include "plait/particles/store/particles.hpp"
+#include "plait/task/time_line.hpp"
+
+namespace plait::particles::detail {
+
+/// The steps of a plan's slow force, which are as long as the longest of particles. Threads: concurrent for different
+/// particles, each with its own memory.
+class SlowSteps {
+ public:
+  /// The memory of a worker, for reuse.
+  struct Memory {
+    KickMemory durations;
+    std::vector<Kick> kicks;
+  };
+
+  /// Borrows both.
+  SlowSteps(const StepPlan& plan, const StepClock& clock);
+
+  /// Their bin.
+  [[nodiscard]] task::TimeBin bin() const noexcept { return bin_; }
+  /// Kicks the particles [first, last) by the half of the step that begins now, if one does.
+  void begin(Particles& store, std::size_t first, std::size_t last, task::Ticks now, Memory& memory) const;
+  /// The same by the half of the step that ends now.
+  void end(Particles& store, std::size_t first, std::size_t last, task::Ticks now, Memory& memory) const;
+
+ private:
+  void kick(Particles& store, std::size_t first, std::size_t last, double duration, Memory& memory) const;
+
+  const StepPlan& plan_;
+  const StepClock& clock_;
+  const task::TimeBin bin_;
+};
+
+}  // namespace plait::particles::detail
