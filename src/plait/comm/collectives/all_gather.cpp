@@ -166,6 +166,16 @@ AsyncOperation gather_by_node(Call call, Blocks all, AllGatherWay way_among) {
   call.throw_if_failed();
 }
 
+/// A ring of all members carries size - 1 blocks over each link, and by node those of the other nodes, but in phases
+/// that wait for each other. Measured with 1 Gbit/s: 1.5 times the blocks gain 1.5, 1.17 times gain 0.75 to 1.05.
+bool gains_by_node(const GroupNodes* nodes, std::size_t size, AllGatherWay without_nodes) {
+  if (nodes == nullptr || without_nodes != AllGatherWay::ring) {
+    return nodes != nullptr;
+  }
+  const auto smallest = std::ranges::min_element(nodes->members, {}, &std::vector<std::size_t>::size);
+  return 4 * (size - 1) >= 5 * (size - smallest->size());
+}
+
 }  // namespace
 
 Request all_gather(const Group& group,
@@ -188,13 +198,15 @@ Request all_gather(const Group& group,
     std::memcpy(own.data(), mine.data(), mine.size());
   }
   Call call{group};
-  const bool goes_by_node =
-      group.nodes() != nullptr && (way == AllGatherWay::automatic || way == AllGatherWay::by_node);
-  if (way != AllGatherWay::ring && way != AllGatherWay::doubling) {
-    way = choose_all_gather(total_size(all));
+  const AllGatherWay without_nodes = choose_all_gather(total_size(all));
+  if (way == AllGatherWay::automatic) {
+    way = gains_by_node(group.nodes(), group.size(), without_nodes) ? AllGatherWay::by_node : without_nodes;
   }
-  if (goes_by_node) {
-    return gather_by_node(std::move(call), std::move(all), way);
+  if (way == AllGatherWay::by_node) {
+    way = without_nodes;
+    if (group.nodes() != nullptr) {
+      return gather_by_node(std::move(call), std::move(all), way);
+    }
   }
   Shares shares;
   for (const std::span<std::byte> block : all) {
