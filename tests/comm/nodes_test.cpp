@@ -14,7 +14,7 @@ using test::LoopbackRanks;
 
 TEST(Nodes, give_groups_the_members_of_each_node) {
   LoopbackRanks ranks{5};
-  Nodes::set(ranks[3], {7, 2, 7, 2, 2});
+  Nodes::set(ranks[3], {4, 2, 4, 2, 2});
   const Group group{ranks[3], {Rank{4}, Rank{0}, Rank{3}}, world};
   ASSERT_NE(group.nodes(), nullptr);
   EXPECT_EQ(group.nodes()->members, (std::vector<std::vector<std::size_t>>{{0, 2}, {1}}));
@@ -32,6 +32,7 @@ TEST(Nodes, are_left_out_of_groups_on_one_node_and_of_groups_with_one_member_on_
 TEST(Nodes, are_one_number_for_each_rank) {
   LoopbackRanks ranks{3};
   EXPECT_THROW(Nodes::set(ranks[0], {0, 1}), Error);
+  EXPECT_THROW(Nodes::set(ranks[0], {0, 1, 3}), Error);
   EXPECT_TRUE(Nodes::of(ranks[0]).empty());
 }
 

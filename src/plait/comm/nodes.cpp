@@ -19,6 +19,12 @@ void Nodes::set(Endpoint& endpoint, std::vector<std::uint32_t> of_ranks) {
                             of_ranks.size(),
                             endpoint.rank_count())};
   }
+  if (std::ranges::any_of(of_ranks, [&](std::uint32_t node) { return node >= endpoint.rank_count(); })) {
+    throw Error{
+        ErrorCode::bad_argument,
+        fmt::format(
+            "node {} of a run of {} ranks: number nodes from 0", std::ranges::max(of_ranks), endpoint.rank_count())};
+  }
   endpoint.nodes_ = of_ranks;
   std::vector<std::uint32_t> different = of_ranks;
   std::ranges::sort(different);

@@ -13,7 +13,7 @@
 namespace plait::comm {
 
 enum class AllGatherWay : std::uint8_t {
-  automatic,  ///< By the total size of the blocks; see `choose_all_gather`.
+  automatic,  ///< By node where that sends less, else by the total size of the blocks; see `choose_all_gather`.
   ring,       ///< From member to member, in size - 1 rounds.
   doubling,   ///< In ceil(log2(size)) rounds of twice as many blocks each, without copies (Bruck).
   by_node,    ///< Members of one node to one of them, which exchange the blocks of whole nodes, and spread all. Blocks
