@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/comm/collectives/group.hpp"
 
+#include <map>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
 #include "plait/comm/endpoint.hpp"
+#include "plait/comm/nodes.hpp"
 
 namespace plait::comm {
 
@@ -50,6 +54,27 @@ std::size_t place_of_self(const Endpoint& endpoint, const std::vector<Rank>& mem
   return self;
 }
 
+/// The members by node, unless all nodes have one member or all members are on one node.
+std::optional<GroupNodes> nodes_of(const Endpoint& endpoint, const std::vector<Rank>& members, std::size_t self) {
+  const std::vector<std::uint32_t>& node_of_rank = Nodes::of(endpoint);
+  if (node_of_rank.empty()) {
+    return {};
+  }
+  GroupNodes nodes;
+  std::map<std::uint32_t, std::size_t> places;  // of nodes, by number
+  for (std::size_t member = 0; member < members.size(); ++member) {
+    const std::uint32_t node = node_of_rank[members[member].value()];
+    const std::size_t place = places.try_emplace(node, nodes.members.size()).first->second;
+    if (place == nodes.members.size()) {
+      nodes.members.emplace_back();
+    }
+    nodes.members[place].push_back(member);
+    nodes.own = member == self ? place : nodes.own;
+  }
+  const std::size_t count = nodes.members.size();
+  return count > 1 && count < members.size() ? std::optional{std::move(nodes)} : std::nullopt;
+}
+
 void throw_unless_usable(CommId comm) {
   if (comm.value() >= collective_bit && !is_internal(comm)) {
     throw Error{ErrorCode::bad_argument,
@@ -92,8 +117,9 @@ Group::Group(Endpoint& endpoint, std::vector<Rank> members, const std::source_lo
 Group::Group(Endpoint& endpoint, std::vector<Rank> members, CommId comm) {
   throw_unless_usable(comm);
   const std::size_t self = place_of_self(endpoint, members);
-  state_ =
-      std::make_shared<State>(State{.endpoint = &endpoint, .comm = comm, .members = std::move(members), .self = self});
+  std::optional<GroupNodes> nodes = nodes_of(endpoint, members, self);
+  state_ = std::make_shared<State>(State{
+      .endpoint = &endpoint, .comm = comm, .members = std::move(members), .self = self, .nodes = std::move(nodes)});
 }
 
 Group row_group(Endpoint& endpoint, const GroupGrid& grid, CommId comm) {
