@@ -60,6 +60,16 @@ CLI::App* add_run(CLI::App& app, RunSettings& settings) {
   run->add_flag("--small-snapshots",
                 settings.snapshots.are_small,
                 "Leave out what only a bitwise equal continuation needs: a third of the size");
+  run->add_option("--copy-every",
+                  settings.copies.steps,
+                  "Steps between copies in the memory of hosts, which outlive a rank; removed at the end [none]");
+  run->add_option("--copy-folder", settings.copies.folder, "Where copies are: in memory, on each host")
+      ->capture_default_str();
+  run->add_flag("--restart",
+                settings.copies.restarts,
+                "Go on from the newest copy; begin where there is none. All other options must be the same")
+      ->needs("--copy-every")
+      ->excludes("--force");
   run->add_option(
          "--time-steps",
          settings.time_steps,
