@@ -250,6 +250,7 @@ class Program(ProgramCase):
         self.refused("sodd", "run", "--problem", "sodd", *out)
         self.refused("--problem", "run", *out)
         self.refused("--courant", "run", "--problem", "two-bodies", "--courant", -1, *out)
+        self.refused("--accuracy", "run", "--problem", "two-bodies", "--accuracy", 0, *out)
         copies = ("--copy-every", 2, "--copy-folder", self.folder / "copies")
         self.refused("--restart requires --copy-every", "run", "--problem", "two-bodies", "--restart", *out)
         self.refused("keeps no copies", "run", "--problem", "two-bodies", "--time-steps", "plain", *copies, *out)

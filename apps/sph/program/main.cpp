@@ -96,6 +96,7 @@ CLI::App* add_run(CLI::App& app, RunSettings& settings) {
   physics.add("--energy-min", settings.energy_min, "Lowest specific energy [0]");
   physics.add("--gravity", settings.gravity, "Gravitational constant; 0: none");
   physics.add("--softening", settings.softening, "Plummer softening length");
+  physics.add("--accuracy", settings.accuracy, "Longest steps by gravity: sqrt(2 A softening / acceleration) [0.025]");
   physics.add("--theta", settings.theta, "Opening angle of the tree; 0: direct summation [0.5]");
   return run;
 }

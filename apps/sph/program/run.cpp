@@ -80,6 +80,7 @@ Scheme merge(Scheme scheme, const RunSettings& settings) {
   take(scheme.energy_min, settings.energy_min, "--energy-min", 0.0F, Bound::at_least);
   take(scheme.gravity.constant, settings.gravity, "--gravity", 0.0, Bound::at_least);
   take(scheme.gravity.softening, settings.softening, "--softening", 0.0, Bound::at_least);
+  take(scheme.gravity.accuracy, settings.accuracy, "--accuracy", 0.0, Bound::more_than);
   take(scheme.gravity.theta, settings.theta, "--theta", 0.0, Bound::at_least);
   return scheme;
 }
@@ -105,6 +106,7 @@ app::Description description_of(const RunSettings& s) {
   add("energy-min", s.energy_min);
   add("gravity", s.gravity);
   add("softening", s.softening);
+  add("accuracy", s.accuracy);
   add("theta", s.theta);
   return description;
 }
@@ -245,7 +247,7 @@ void Run::restart() {
 bool Run::goes_on(const SavedSteps& steps) const {
   const RunSettings& s = settings_;
   const bool has_changes = s.scheme || s.kernel || s.eta || s.gamma || s.courant || s.viscosity || s.smoothing_max ||
-                           s.energy_min || s.gravity || s.softening || s.theta;
+                           s.energy_min || s.gravity || s.softening || s.accuracy || s.theta;
   return !has_changes && steps.end == until_ &&
          s.time_steps == (steps.lengths == StepLengths::equal ? "equal" : "individual");
 }

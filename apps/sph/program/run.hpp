@@ -56,6 +56,7 @@ struct RunSettings {
   std::optional<float> energy_min;
   std::optional<double> gravity;
   std::optional<double> softening;
+  std::optional<double> accuracy;  ///< Of gravity's steps.
   std::optional<double> theta;
 };
 
