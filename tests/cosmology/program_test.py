@@ -132,7 +132,12 @@ class Program(ProgramCase):
         self.good("run", self.folder / "own/cosmology-00000008.hdf5", "--steps", 4, "-o", self.folder / "back")
         self.good("run", self.start, "--steps", 12, *theta, "--output", self.folder / "whole")
         twelve = "cosmology-00000012.hdf5"
-        for name, most in (("Coordinates", 1e-6), ("Velocities", 1e-4), ("Potentials", 1e-2), ("ComovingAccelerations", 1e-3)):
+        for name, most in (
+            ("Coordinates", 1e-6),
+            ("Velocities", 1e-4),
+            ("Potentials", 1e-2),
+            ("ComovingAccelerations", 1e-3),
+        ):
             back, whole = (column(self.folder / run_of / twelve, name) for run_of in ("back", "whole"))
             difference = (back - whole + 30) % 60 - 30 if name == "Coordinates" else back - whole
             self.assertLess(np.abs(difference).max(), most, name)
