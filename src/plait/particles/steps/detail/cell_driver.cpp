@@ -70,7 +70,7 @@ void CellDriver::start() {
 }
 
 void CellDriver::resume(const SavedSteps& saved) {
-  if (saved.slow != slow_bin()) {
+  if (saved.slow != motion_.slow().saved()) {
     throw Error{ErrorCode::bad_argument,
                 "a run goes on with other steps of its slow force than it had, and one of them is half done: give "
                 "System::take_steps the step_max of the earlier run"};
@@ -85,7 +85,7 @@ void CellDriver::save(SavedSteps& saved) {
   synchronise();
   must_make_cells_ = true;
   saved.now = now_;
-  saved.slow = slow_bin();
+  saved.slow = motion_.slow().saved();
 }
 
 /// Throws: `Error` with `bad_argument` if particles were added to this rank, or removed, since cells were made.

@@ -70,10 +70,6 @@ class CellDriver {
   [[nodiscard]] bool is_limited() const { return plan_.cells.reach && plan_.steps.lengths == StepLengths::individual; }
 
   [[nodiscard]] bool has_forces() const noexcept { return !plan_.forces.empty() || motion_.slow().are_any(); }
-  /// Invalid without a slow force.
-  [[nodiscard]] task::TimeBin slow_bin() const {
-    return motion_.slow().are_any() ? motion_.slow().bin() : task::TimeBin{};
-  }
 
   const DriverPlace place_;
   const StepPlan plan_;

@@ -29,6 +29,8 @@ class SlowSteps {
   [[nodiscard]] bool are_any() const noexcept { return plan_.slow.sum != nullptr; }
   /// Their bin, the longest of particles.
   [[nodiscard]] task::TimeBin bin() const noexcept { return bin_; }
+  /// The same for `SavedSteps`: invalid without a slow force.
+  [[nodiscard]] task::TimeBin saved() const noexcept { return are_any() ? bin_ : task::TimeBin{}; }
   /// Kicks the particles [first, last) by the half of the step that begins now, if one does.
   void begin(Particles& store, std::size_t first, std::size_t last, task::Ticks now, Memory& memory) const;
   /// The same by the half of the step that ends now.
