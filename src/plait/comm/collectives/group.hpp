@@ -10,6 +10,7 @@
 #include "plait/base/error.hpp"
 #include "plait/base/id.hpp"
 #include "plait/comm/claimed_comms.hpp"
+#include "plait/comm/collectives/detail/group_members.hpp"
 #include "plait/comm/status.hpp"
 
 namespace plait::comm {
@@ -23,7 +24,8 @@ class Call;
 /// Construction sends no message. All members construct it with the same ranks in the same order and the same `comm`.
 /// Groups that share two or more ranks need different ones. Messages of the program with the same `comm` are separate.
 /// All members call the collectives of a group in the same order; they need not wait for one before they call the next.
-/// Copies are the same group. Threads: one at a time for each group.
+/// Copies are the same group. Memory: constant for ranks at equal distances, such as all ranks, rows and columns; else
+/// linear in the members. Threads: one at a time for each group.
 class Group {
  public:
   /// All ranks of the run, with a claimed communicator: all ranks construct such groups in the same order, as for
@@ -54,12 +56,15 @@ class Group {
  private:
   friend class detail::Call;
 
+  /// `members` are different ranks of the run, and `self` is this rank's place among them.
+  Group(Endpoint& endpoint, detail::GroupMembers members, std::size_t self, CommId comm);
+
   /// What the copies of a group, and its collectives in flight, share.
   struct State {
     Endpoint* endpoint = nullptr;
     CommId comm;
     ClaimedComms claimed;  ///< Has `comm`, unless the program chose it.
-    std::vector<Rank> members;
+    detail::GroupMembers members;
     std::size_t self = 0;
     std::uint64_t collective_count = 0;
   };
