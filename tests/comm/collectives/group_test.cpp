@@ -46,10 +46,10 @@ TEST(Group, has_the_same_members_whether_they_are_a_range_or_not) {
 }
 
 TEST(GroupMembers, stores_no_ranks_at_equal_distances) {
-  EXPECT_TRUE(detail::GroupMembers(std::vector{Rank{1}, Rank{4}, Rank{7}}).is_range());
-  EXPECT_TRUE(detail::GroupMembers(std::vector{Rank{7}, Rank{4}, Rank{1}}).is_range());
-  EXPECT_FALSE(detail::GroupMembers(std::vector{Rank{1}, Rank{4}, Rank{8}}).is_range());
-  EXPECT_FALSE(detail::GroupMembers(std::vector{Rank{1}, Rank{0}, Rank{2}}).is_range());
+  EXPECT_TRUE(GroupMembers(std::vector{Rank{1}, Rank{4}, Rank{7}}).is_range());
+  EXPECT_TRUE(GroupMembers(std::vector{Rank{7}, Rank{4}, Rank{1}}).is_range());
+  EXPECT_FALSE(GroupMembers(std::vector{Rank{1}, Rank{4}, Rank{8}}).is_range());
+  EXPECT_FALSE(GroupMembers(std::vector{Rank{1}, Rank{0}, Rank{2}}).is_range());
 }
 
 TEST(Group, has_members_that_are_ranks_and_differ) {

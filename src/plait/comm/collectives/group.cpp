@@ -19,7 +19,7 @@ std::vector<Rank> ranks_from(std::uint32_t first, std::uint32_t count, std::uint
   return ranks;
 }
 
-detail::GroupMembers all_ranks(const Endpoint& endpoint) {
+GroupMembers all_ranks(const Endpoint& endpoint) {
   return {0, endpoint.rank_count(), 1};
 }
 
@@ -95,10 +95,10 @@ Group::Group(Endpoint& endpoint, std::vector<Rank> members, const std::source_lo
 
 Group::Group(Endpoint& endpoint, std::vector<Rank> members, CommId comm) {
   const std::size_t self = place_of_self(endpoint, members);
-  *this = Group{endpoint, detail::GroupMembers{std::move(members)}, self, comm};
+  *this = Group{endpoint, GroupMembers{std::move(members)}, self, comm};
 }
 
-Group::Group(Endpoint& endpoint, detail::GroupMembers members, std::size_t self, CommId comm) {
+Group::Group(Endpoint& endpoint, GroupMembers members, std::size_t self, CommId comm) {
   throw_unless_usable(comm);
   state_ =
       std::make_shared<State>(State{.endpoint = &endpoint, .comm = comm, .members = std::move(members), .self = self});

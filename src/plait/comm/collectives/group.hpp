@@ -10,7 +10,7 @@
 #include "plait/base/error.hpp"
 #include "plait/base/id.hpp"
 #include "plait/comm/claimed_comms.hpp"
-#include "plait/comm/collectives/detail/group_members.hpp"
+#include "plait/comm/collectives/group_members.hpp"
 #include "plait/comm/status.hpp"
 
 namespace plait::comm {
@@ -57,14 +57,14 @@ class Group {
   friend class detail::Call;
 
   /// `members` are different ranks of the run, and `self` is this rank's place among them.
-  Group(Endpoint& endpoint, detail::GroupMembers members, std::size_t self, CommId comm);
+  Group(Endpoint& endpoint, GroupMembers members, std::size_t self, CommId comm);
 
   /// What the copies of a group, and its collectives in flight, share.
   struct State {
     Endpoint* endpoint = nullptr;
     CommId comm;
     ClaimedComms claimed;  ///< Has `comm`, unless the program chose it.
-    detail::GroupMembers members;
+    GroupMembers members;
     std::size_t self = 0;
     std::uint64_t collective_count = 0;
   };

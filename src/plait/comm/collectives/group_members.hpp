@@ -8,9 +8,10 @@
 
 #include "plait/base/id.hpp"
 
-namespace plait::comm::detail {
+namespace plait::comm {
 
-/// The ranks of a group, by member. Ranks at equal distances are stored as these, whatever their number.
+/// The ranks of a group, by member. Of ranks at equal distances it stores the first, their number and the distance.
+/// Threads: one at a time.
 class GroupMembers {
  public:
   GroupMembers() = default;
@@ -50,4 +51,4 @@ class GroupMembers {
   std::vector<Rank> listed_;  ///< Empty for ranks at equal distances.
 };
 
-}  // namespace plait::comm::detail
+}  // namespace plait::comm
