@@ -23,8 +23,8 @@ std::vector<Rank> ranks_from(std::uint32_t first, std::uint32_t count, std::uint
   return ranks;
 }
 
-std::vector<Rank> all_ranks(const Endpoint& endpoint) {
-  return ranks_from(0, endpoint.rank_count(), 1);
+GroupMembers all_ranks(const Endpoint& endpoint) {
+  return {0, endpoint.rank_count(), 1};
 }
 
 /// The place of this rank among `members`, which are checked.
@@ -55,7 +55,7 @@ std::size_t place_of_self(const Endpoint& endpoint, const std::vector<Rank>& mem
 }
 
 /// The members by node, unless all nodes have one member or all members are on one node.
-std::optional<GroupNodes> nodes_of(const Endpoint& endpoint, const std::vector<Rank>& members, std::size_t self) {
+std::optional<GroupNodes> nodes_of(const Endpoint& endpoint, const GroupMembers& members, std::size_t self) {
   const std::vector<std::uint32_t>& node_of_rank = Nodes::of(endpoint);
   if (node_of_rank.empty()) {
     return {};
@@ -104,9 +104,13 @@ std::vector<Rank> column_of(const Endpoint& endpoint, const GroupGrid& grid) {
 
 }  // namespace
 
-Group::Group(Endpoint& endpoint, const std::source_location& where) : Group{endpoint, all_ranks(endpoint), where} {}
+Group::Group(Endpoint& endpoint, const std::source_location& where) {
+  ClaimedComms claimed = endpoint.claim_comms(1, where);
+  *this = Group{endpoint, claimed[0]};
+  state_->claimed = std::move(claimed);
+}
 
-Group::Group(Endpoint& endpoint, CommId comm) : Group{endpoint, all_ranks(endpoint), comm} {}
+Group::Group(Endpoint& endpoint, CommId comm) : Group{endpoint, all_ranks(endpoint), endpoint.self().value(), comm} {}
 
 Group::Group(Endpoint& endpoint, std::vector<Rank> members, const std::source_location& where) {
   ClaimedComms claimed = endpoint.claim_comms(1, where);
@@ -115,8 +119,12 @@ Group::Group(Endpoint& endpoint, std::vector<Rank> members, const std::source_lo
 }
 
 Group::Group(Endpoint& endpoint, std::vector<Rank> members, CommId comm) {
-  throw_unless_usable(comm);
   const std::size_t self = place_of_self(endpoint, members);
+  *this = Group{endpoint, GroupMembers{std::move(members)}, self, comm};
+}
+
+Group::Group(Endpoint& endpoint, GroupMembers members, std::size_t self, CommId comm) {
+  throw_unless_usable(comm);
   std::optional<GroupNodes> nodes = nodes_of(endpoint, members, self);
   state_ = std::make_shared<State>(State{
       .endpoint = &endpoint, .comm = comm, .members = std::move(members), .self = self, .nodes = std::move(nodes)});

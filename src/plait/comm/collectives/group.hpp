@@ -11,6 +11,7 @@
 #include "plait/base/error.hpp"
 #include "plait/base/id.hpp"
 #include "plait/comm/claimed_comms.hpp"
+#include "plait/comm/collectives/group_members.hpp"
 #include "plait/comm/status.hpp"
 
 namespace plait::comm {
@@ -31,7 +32,8 @@ struct GroupNodes {
 /// Groups that share two or more ranks need different ones. Messages of the program with the same `comm` are separate.
 /// All members call the collectives of a group in the same order; they need not wait for one before they call the next.
 /// If the endpoint knows nodes, collectives pass the network between two of them as rarely as they can. Copies are the
-/// same group. Threads: one at a time for each group.
+/// same group. Memory: constant for ranks at equal distances, such as all ranks, rows and columns, on one node or with
+/// a node each; else linear in the members. Threads: one at a time for each group.
 class Group {
  public:
   /// All ranks of the run, with a claimed communicator: all ranks construct such groups in the same order, as for
@@ -64,12 +66,15 @@ class Group {
  private:
   friend class detail::Call;
 
+  /// `members` are different ranks of the run, and `self` is this rank's place among them.
+  Group(Endpoint& endpoint, GroupMembers members, std::size_t self, CommId comm);
+
   /// What the copies of a group, and its collectives in flight, share.
   struct State {
     Endpoint* endpoint = nullptr;
     CommId comm;
     ClaimedComms claimed;  ///< Has `comm`, unless the program chose it.
-    std::vector<Rank> members;
+    GroupMembers members;
     std::size_t self = 0;
     std::optional<GroupNodes> nodes;
     std::uint64_t collective_count = 0;
