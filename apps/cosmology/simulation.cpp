@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "plait/particles/groups/halo_shape.hpp"
+
 #include "support/agree.hpp"
 
 namespace cosmology {
@@ -314,6 +316,14 @@ particles::FriendGroups Simulation::groups() {
     }
   }
   return found;
+}
+
+std::vector<double> Simulation::half_mass_radii(const particles::FriendGroups& groups) {
+  return particles::half_mass_radii(runtime_.messages(),
+                                    bodies_.store,
+                                    {.mass = bodies_.mass, .space = {box_of(state_.parameters), {true, true, true}}},
+                                    groups.of_particle,
+                                    groups.groups);
 }
 
 }  // namespace cosmology

@@ -47,6 +47,8 @@ class Simulation {
   /// Groups of particles nearer than a fifth of their mean distance, of 20 or more; velocities are peculiar, angular
   /// momenta physical.
   [[nodiscard]] plait::particles::FriendGroups groups();
+  /// The comoving distances from the centres of this rank's groups within which half of their mass is.
+  [[nodiscard]] std::vector<double> half_mass_radii(const plait::particles::FriendGroups& groups);
   /// The times of this rank's steps since the last call.
   [[nodiscard]] plait::particles::StepTimes take_times() { return system_.take_times(); }
 

@@ -251,18 +251,20 @@ void check_mass(plait::Runtime& runtime, const Bodies& bodies, const RunState& s
 }
 
 /// Sets the groups of `bodies`; returns those of all ranks, the heaviest first.
-std::vector<plait::particles::FriendGroup> find_groups(plait::Runtime& runtime,
-                                                       Simulation& simulation,
-                                                       Bodies& bodies) {
-  using plait::particles::FriendGroup;
+std::vector<GroupRow> find_groups(plait::Runtime& runtime, Simulation& simulation, Bodies& bodies) {
   const plait::particles::FriendGroups found = simulation.groups();
   std::ranges::copy(found.of_particle, bodies.store[bodies.group].begin());
-  std::vector<FriendGroup> all;
-  for (const plait::Bytes& bytes : plait::all_gather(runtime.messages(), std::as_bytes(std::span{found.groups}))) {
-    const auto* const first = reinterpret_cast<const FriendGroup*>(bytes.data());
-    all.insert(all.end(), first, first + bytes.size() / sizeof(FriendGroup));
+  const std::vector<double> radii = simulation.half_mass_radii(found);
+  std::vector<GroupRow> mine;
+  for (std::size_t i = 0; i < radii.size(); ++i) {
+    mine.push_back({found.groups[i], radii[i]});
   }
-  std::ranges::sort(all, [](const FriendGroup& one, const FriendGroup& other) {
+  std::vector<GroupRow> all;
+  for (const plait::Bytes& bytes : plait::all_gather(runtime.messages(), std::as_bytes(std::span{mine}))) {
+    const auto* const first = reinterpret_cast<const GroupRow*>(bytes.data());
+    all.insert(all.end(), first, first + bytes.size() / sizeof(GroupRow));
+  }
+  std::ranges::sort(all, [](const GroupRow& one, const GroupRow& other) {
     return std::pair{-one.mass, one.id} < std::pair{-other.mass, other.id};
   });
   return all;
@@ -410,7 +412,7 @@ void run_cosmology(plait::Runtime& runtime, const RunSettings& settings) {
     });
   };
   const auto write = [&] {
-    const std::vector<plait::particles::FriendGroup> groups = find_groups(runtime, simulation, bodies);
+    const std::vector<GroupRow> groups = find_groups(runtime, simulation, bodies);
     const RunState state = simulation.whole_state();
     set_peculiar_velocities(bodies, state.scale_factor);
     plait::barrier(runtime.messages());  // HDF5 calls MPI itself: no message may be pending
