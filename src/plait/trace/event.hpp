@@ -333,11 +333,10 @@ struct ProfileStateEvent {
 /// A task of a flow, or a message that a flow sends or receives, with the data that it accesses here. The order
 /// of the numbers is that of submission, so that the order of two tasks follows as in the flow: a task that
 /// writes comes after all before it that access the same, one that reads after the last that wrote. Of more than
-/// 6 accesses, there are several records, which differ only in these. Places are numbers within a flow.
+/// 6 accesses, there are several records, which differ only in these.
 struct FlowTaskEvent {
   TaskRole role = TaskRole{};  ///< What it does.
-  /// Communicator of the flow's messages, by which flows of a rank differ; of tasks 0 in older runs, as in those of
-  /// one flow.
+  /// Communicator of the flow, within which places are numbered; of tasks 0 in older runs.
   std::uint32_t communicator = 0;
   std::uint64_t id = 0;       ///< Of a task: its id (kind 3). Of a message: a number from the same row.
   nanoseconds submitted{};    ///< When it was submitted.
