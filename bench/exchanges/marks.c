@@ -3,11 +3,13 @@
  * predict-programs` uses it to time sections without recording them.
  *
  * Notes up to 100,000 times: when MPI_Barrier, MPI_Comm_split and MPI_Reduce return, and when MPI_Comm_free begins. A
- * replay plays MPI_Comm_split as a barrier, so it is noted as one. MPI_Finalize writes them to the file of the environment's BENCH_MARKS: a line for each, with its
- * name and its seconds. Not for calls by several threads at once. */
-#include <mpi.h>
+ * replay plays MPI_Comm_split as a barrier, so it is noted as one. MPI_Finalize writes them to the file of the
+ * environment's BENCH_MARKS: a line for each, with its name and its seconds. Not for calls by several threads at once.
+ */
 #include <stdio.h>
 #include <stdlib.h>
+
+#include <mpi.h>
 
 enum { marks_max = 100000 };
 
@@ -39,7 +41,12 @@ int MPI_Comm_split(MPI_Comm communicator, int color, int key, MPI_Comm* created)
   return status;
 }
 
-int MPI_Reduce(const void* given, void* result, int elements, MPI_Datatype type, MPI_Op operation, int root,
+int MPI_Reduce(const void* given,
+               void* result,
+               int elements,
+               MPI_Datatype type,
+               MPI_Op operation,
+               int root,
                MPI_Comm communicator) {
   const int status = PMPI_Reduce(given, result, elements, type, operation, root, communicator);
   note("reduce");
