@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/replay/detail/held_buffers.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "plait/replay/detail/buffer_pool.hpp"
 
-namespace plait::replay::detail {
+namespace plait::replay::held_buffers_test {
 namespace {
+
+using detail::BufferPool;
+using detail::held_buffers;
+using detail::HeldBuffers;
 
 Operation message(Action action, std::uint64_t bytes) {
   Operation operation;
@@ -63,4 +71,4 @@ TEST(BufferPool, reserved_buffers_need_no_new_memory) {
 }
 
 }  // namespace
-}  // namespace plait::replay::detail
+}  // namespace plait::replay::held_buffers_test
