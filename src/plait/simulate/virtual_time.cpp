@@ -135,6 +135,7 @@ class VirtualTime::Loop {
   std::vector<std::unique_ptr<RankExecutor>> ranks_;
   net::SimNetwork* network_ = nullptr;
   std::vector<std::unique_ptr<Thread>> threads_;
+  bool has_any_ended_ = false;
   std::deque<Thread*> ready_;
   std::vector<Alarm> alarms_;  ///< A heap.
   std::uint64_t alarm_count_ = 0;
@@ -245,7 +246,9 @@ void VirtualTime::Loop::run(net::SimNetwork& network, const std::function<void(R
   }
   do {
     run_ready();
-    std::erase_if(threads_, [](const auto& thread) { return thread->fiber->has_ended(); });
+    if (std::exchange(has_any_ended_, false)) {  // to ask all threads at each event takes longer than the event
+      std::erase_if(threads_, [](const auto& thread) { return thread->fiber->has_ended(); });
+    }
   } while (!threads_.empty() && !failure_ && advance());
   if (failure_) {
     std::rethrow_exception(failure_);
@@ -261,6 +264,7 @@ void VirtualTime::Loop::run_ready() {
       begin_outside();
     }
     running_->fiber->resume();
+    has_any_ended_ = has_any_ended_ || running_->fiber->has_ended();
     if (++resumed_ % resumes_between_reports == 0 && options_.on_progress) {
       options_.on_progress();
     }
