@@ -27,9 +27,7 @@ PROJECT = pathlib.Path(__file__).resolve().parents[1]
 IMAGES = PROJECT / "docs/images"
 
 SECONDS_MAX = 1800
-ROWS_MAX, CURVES_MAX = 10, 5
-#: A phase of less than this part of the time of all phases is left out of tables, unless it sends messages.
-PART_MIN = 0.01
+SLOW_MAX, SENDING_MAX, CURVES_MAX = 8, 4, 5
 
 
 @dataclass(frozen=True)
@@ -99,11 +97,14 @@ def values(runs: dict[int, dict[str, Any]], phase: str, column: str) -> dict[int
 
 
 def named_phases(runs: dict[int, dict[str, Any]]) -> list[str]:
-    """By their time on the most ranks, without those that hardly matter there."""
+    """Those that take the most time, or send the most messages, on the most ranks; by their time."""
     last = runs[max(runs)]["phases"]
-    total = sum(last["time_ns"]) or 1
-    rows = zip(last["phase"], last["time_ns"], last["messages"], strict=True)
-    return [name for name, time, sent in rows if time >= PART_MIN * total or sent >= 1][:ROWS_MAX]
+    chosen = {
+        last["phase"][place]
+        for column, count in (("time_ns", SLOW_MAX), ("messages", SENDING_MAX))
+        for place in sorted(range(len(last["phase"])), key=lambda place: -last[column][place])[:count]
+    }
+    return [phase for phase in last["phase"] if phase in chosen]
 
 
 def growth(by_ranks: dict[int, float]) -> str:
@@ -117,8 +118,8 @@ def table(runs: dict[int, dict[str, Any]]) -> str:
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     for phase in named_phases(runs):
         times, sent = values(runs, phase, "time_ns"), values(runs, phase, "messages")
-        cells = [phase, *(f"{t / 1e3:.3g}" for t in times.values()), growth(times)]
-        lines.append("| " + " | ".join([*cells, *(f"{m:.3g}" for m in sent.values()), growth(sent)]) + " |")
+        cells = [phase, *(f"{t / 1e3:.0f}" for t in times.values()), growth(times)]
+        lines.append("| " + " | ".join([*cells, *(f"{m:.1f}" for m in sent.values()), growth(sent)]) + " |")
     lines += ["", "| ranks | simulated | takes | memory | memory of a rank |", "|---|---|---|---|---|"]
     for ranks, results in runs.items():
         memory = results["memory_bytes"]
@@ -131,7 +132,7 @@ def table(runs: dict[int, dict[str, Any]]) -> str:
 
 def draw(name: str, runs: dict[int, dict[str, Any]]) -> None:
     """Time of the phases, messages of the phases, and memory, against ranks."""
-    figure = new_figure(12, 3.8)
+    figure = new_figure(12, 5)
     time_axes, message_axes, memory_axes = add_axes(figure, 1, 3)
     ranks = list(runs)
     for column, axes, scale in (("time_ns", time_axes, 1e-3), ("messages", message_axes, 1.0)):
@@ -149,8 +150,10 @@ def draw(name: str, runs: dict[int, dict[str, Any]]) -> None:
         axes.set_xlabel("ranks")
         axes.grid(visible=True)
     for axes in (time_axes, message_axes):
-        axes.set_yscale("symlog", linthresh=1)
-        axes.legend(fontsize=7)
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")  # the style has no mathematics in texts
+        axes.yaxis.set_minor_formatter(lambda *_: "")
+        axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.2))
     memory_axes.set_ylim(0, None)
     IMAGES.mkdir(exist_ok=True)
     with (IMAGES / f"scale-{name}.png").open("wb") as file:
