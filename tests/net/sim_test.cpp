@@ -131,9 +131,12 @@ TEST(Sim, answers_retry_when_the_queue_is_full) {
   const auto sender = network.driver(first);
   const auto receiver = network.driver(second);
   EXPECT_EQ(send(*sender, second, 1), Post::posted);
+  EXPECT_FALSE(sender->is_full());
   EXPECT_EQ(send(*sender, second, 1), Post::posted);
+  EXPECT_TRUE(sender->is_full());
   EXPECT_EQ(send(*sender, second, 1), Post::retry);
   EXPECT_TRUE(network.advance());
+  EXPECT_FALSE(sender->is_full());
   EXPECT_EQ(send(*sender, second, 1), Post::posted);
 }
 

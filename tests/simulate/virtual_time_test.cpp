@@ -170,6 +170,26 @@ TEST(VirtualTime, a_measured_task_that_waits_is_not_charged_for_what_others_comp
   EXPECT_EQ(ends[1], milliseconds{1001});
 }
 
+TEST(VirtualTime, a_task_with_a_cost_is_not_charged_for_what_its_body_computes) {
+  TaskCosts costs{{.kinds = {{"known", milliseconds{7}}}}};
+  HandClock machine;
+  VirtualTime time{1, costs, machine, {.outside = OutsideCost::measured}};
+  net::SimOptions options;
+  options.executors = time.executors();
+  net::SimNetwork network{1, options};
+  time.run(network, [&](Rank) {
+    time.executors()[0]->execute("known", [&](BodyUse) {
+      machine.advance(milliseconds{3});
+      EXPECT_EQ(time.peek_clock(), nanoseconds{0});
+      time.wait_for(milliseconds{10});
+      machine.advance(milliseconds{4});
+    });
+    machine.advance(milliseconds{2});
+  });
+  EXPECT_EQ(time.outside(), milliseconds{2});
+  EXPECT_EQ(network.clock().now(), milliseconds{19});
+}
+
 TEST(VirtualTime, a_run_that_waits_for_ever_ends_with_an_error) {
   TaskCosts costs{{}};
   try {

@@ -28,6 +28,7 @@ struct Thread {
   std::unique_ptr<Fiber> fiber;
   std::optional<nanoseconds> measured_since;  ///< Of the machine's clock, in a task whose cost is measured.
   nanoseconds elsewhere{};                    ///< Of the machine's clock, while it was suspended in such a task.
+  bool is_in_task = false;                    ///< What it computes is charged as a task.
   std::uint32_t clock_reads = 0;              ///< Since it went on.
   nanoseconds outside_since{};                ///< Of the machine's clock: what it has done since is not charged yet.
   std::uint64_t seen = 0;                     ///< Notifications of its rank before it went on from a wait.
@@ -115,7 +116,7 @@ class VirtualTime::Loop {
   void run_ready();
   /// Of the running thread, scaled: since it went on, or since the last task.
   [[nodiscard]] nanoseconds outside_of_running() const {
-    if (options_.outside == OutsideCost::none || running_->measured_since) {
+    if (options_.outside == OutsideCost::none || running_->is_in_task) {
       return nanoseconds{0};
     }
     return scaled(machine.now() - running_->outside_since);
@@ -135,6 +136,7 @@ class VirtualTime::Loop {
   std::vector<std::unique_ptr<RankExecutor>> ranks_;
   net::SimNetwork* network_ = nullptr;
   std::vector<std::unique_ptr<Thread>> threads_;
+  bool has_any_ended_ = false;
   std::deque<Thread*> ready_;
   std::vector<Alarm> alarms_;  ///< A heap.
   std::uint64_t alarm_count_ = 0;
@@ -179,13 +181,16 @@ class VirtualTime::RankExecutor final : public Executor {
     if (!loop_.costs.is_known(kind)) {
       thread.measured_since = loop_.machine.now();
     }
+    thread.is_in_task = true;
     nanoseconds cost{};
     try {
       cost = loop_.costs.execute(kind, body, OwnClock{loop_.machine, thread});
     } catch (...) {
+      thread.is_in_task = false;
       thread.measured_since.reset();
       throw;
     }
+    thread.is_in_task = false;
     thread.measured_since.reset();
     loop_.begin_outside();
     loop_.note_task();
@@ -245,7 +250,9 @@ void VirtualTime::Loop::run(net::SimNetwork& network, const std::function<void(R
   }
   do {
     run_ready();
-    std::erase_if(threads_, [](const auto& thread) { return thread->fiber->has_ended(); });
+    if (std::exchange(has_any_ended_, false)) {  // to ask all threads at each event takes longer than the event
+      std::erase_if(threads_, [](const auto& thread) { return thread->fiber->has_ended(); });
+    }
   } while (!threads_.empty() && !failure_ && advance());
   if (failure_) {
     std::rethrow_exception(failure_);
@@ -261,6 +268,7 @@ void VirtualTime::Loop::run_ready() {
       begin_outside();
     }
     running_->fiber->resume();
+    has_any_ended_ = has_any_ended_ || running_->fiber->has_ended();
     if (++resumed_ % resumes_between_reports == 0 && options_.on_progress) {
       options_.on_progress();
     }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <barrier>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -53,14 +54,38 @@ class ThreadRanks {
         return all;
       };
     }
+    void in_turn(const std::function<void()>& turn) override {
+      std::unique_lock lock{all_.mutex_};
+      all_.turn_ended_.wait(lock, [&] { return all_.turns_ == self_; });
+      try {
+        if (!all_.is_cancelled_) {
+          turn();
+        }
+      } catch (...) {
+        all_.is_cancelled_ = true;
+        all_.end_turn();
+        throw;
+      }
+      all_.end_turn();
+    }
 
    private:
     ThreadRanks& all_;
     std::uint32_t self_;
   };
 
+  /// With the lock held.
+  void end_turn() {
+    ++turns_;
+    turn_ended_.notify_all();
+  }
+
   std::barrier<> barrier_;
   std::vector<Bytes> mail_;
+  std::mutex mutex_;
+  std::condition_variable turn_ended_;
+  std::uint32_t turns_ = 0;
+  bool is_cancelled_ = false;
 };
 
 /// A list to which rank r contributes r + 1 times the number r.

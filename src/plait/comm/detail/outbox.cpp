@@ -103,7 +103,7 @@ bool Outbox::send_now(Rank to, wire::Header& header, std::span<const std::byte> 
   net::Driver& driver = uses_.network.driver();
   if (data.size() > eager_bytes_max_ || sizeof(wire::Header) + data.size() > packet_bytes_max_ ||
       !uses_.credits.has(to) || receiver.is_listed || (receiver.is_rendezvous_only && !data.empty()) ||
-      (gathers_ && driver.is_busy(to))) {
+      (gathers_ && driver.is_busy(to)) || (!with_backlog_.empty() && driver.is_full())) {
     return false;
   }
   const nanoseconds posted = uses_.trace.now();
@@ -156,11 +156,16 @@ void Outbox::flush_or_list(Rank rank) {
 }
 
 void Outbox::flush() {
-  std::erase_if(with_backlog_, [this](Rank rank) {
-    const bool is_flushed = try_flush(rank);
-    peer(rank).is_listed = !is_flushed;
-    return is_flushed;
-  });
+  // Asks only as many peers as the driver takes packets for: an exchange of all ranks has as many as there are ranks.
+  auto kept = with_backlog_.begin();
+  auto next = kept;
+  for (; next != with_backlog_.end() && !uses_.network.driver().is_full(); ++next) {
+    peer(*next).is_listed = !try_flush(*next);
+    if (peer(*next).is_listed) {
+      *kept++ = *next;
+    }
+  }
+  with_backlog_.erase(kept, next);
 }
 
 void Outbox::return_credits() {
@@ -177,7 +182,8 @@ bool Outbox::try_flush(Rank rank) {
     }
   }
   while (!waiting.is_empty()) {
-    if ((gathers_ && uses_.network.driver().is_busy(rank)) || (waiting.control.empty() && !uses_.credits.has(rank))) {
+    if ((gathers_ && uses_.network.driver().is_busy(rank)) || uses_.network.driver().is_full() ||
+        (waiting.control.empty() && !uses_.credits.has(rank))) {
       return false;
     }
     if (Operation* const next = next_long(peer(rank))) {

@@ -22,6 +22,7 @@ class OneRank final : public Hdf5Ranks {
   [[nodiscard]] net::Exchange exchange() override {
     return [](std::span<const std::byte> mine) { return std::vector<Bytes>{Bytes{mine.begin(), mine.end()}}; };
   }
+  void in_turn(const std::function<void()>& turn) override { turn(); }
 };
 
 enum class Opening : std::uint8_t { create, update, fill };
@@ -67,13 +68,9 @@ Result<std::uint64_t> write_hdf5(const std::filesystem::path& file, Hdf5Ranks& r
   if (const Hdf5Handle access = ranks.parallel_access()) {
     trouble = net::first_error(exchange, [&] { write_contents(name, access, Opening::create, write); });
   } else {
-    for (std::uint32_t rank = 0; rank < ranks.count() && !trouble; ++rank) {
-      trouble = net::first_error(exchange, [&] {
-        if (rank == ranks.self()) {
-          write_contents(name, {}, is_first ? Opening::create : Opening::fill, write);
-        }
-      });
-    }
+    trouble = net::first_error(exchange, [&] {
+      ranks.in_turn([&] { write_contents(name, {}, is_first ? Opening::create : Opening::fill, write); });
+    });
   }
   std::uint64_t bytes = 0;
   if (!trouble) {

@@ -547,6 +547,9 @@ class SimDriver final : public Driver {
     return polled;
   }
 
+  bool is_full() const noexcept override {
+    return mine_.is_alive && mine_.packets_on_wire >= state_->options.send_queue_packets_max;
+  }
   bool is_idle() const noexcept override { return mine_.packets_on_wire == 0 && mine_.bulk_sends == 0; }
   bool is_busy(Rank to) const noexcept override { return to != self() && state_->clock.now() < mine_.out_free; }
 
