@@ -187,6 +187,22 @@ TEST(VirtualTime, a_run_that_waits_for_ever_ends_with_an_error) {
   }
 }
 
+TEST(VirtualTime, a_rank_whose_sends_are_refused_tries_again_soon) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    TaskCosts costs{{.kinds = {{"work", milliseconds{1}}}}};
+    const SteadyClock machine;
+    VirtualTime time{3, costs, machine};
+    net::SimOptions network_options{.seed = seed, .retry_probability = 0.5, .send_queue_packets_max = 1};
+    network_options.executors = time.executors();
+    net::SimNetwork network{3, network_options};
+    time.run(network, [&](Rank self) {
+      Runtime runtime{network.driver(self), Options{}};
+      (void)ring(runtime, nullptr);
+    });
+    EXPECT_LT(network.clock().now(), milliseconds{7}) << seed;  // an idle step is longer
+  }
+}
+
 TEST(VirtualTime, names_what_ranks_wait_for_in_a_run_that_is_stuck) {
   TaskCosts costs{{}};
   const SteadyClock machine;

@@ -21,6 +21,8 @@ namespace plait::net {
 namespace {
 
 constexpr std::size_t pool_spare_max = 4096;
+/// From a refused post to the next one.
+constexpr nanoseconds refusal_length{500};
 
 /// A bulk transfer, in the receiver's slot from the first of the two posts to its end.
 struct Transfer {
@@ -38,6 +40,7 @@ struct RankState {
   bool is_taken = false;
   bool is_alive = true;
   bool is_failure_noticed = false;
+  bool is_to_try_again = false;
   std::uint32_t packets_on_wire = 0;
   std::uint32_t bulk_sends = 0;
   std::vector<Transfer> slots;
@@ -54,6 +57,7 @@ enum class What : std::uint8_t {
   packet_comes_in,  ///< Its first byte is at the receiver.
   packet_is_here,
   interface_is_free,  ///< The sender may send more.
+  rank_tries_again,
   chunk_left,
   chunk_comes_in,
   chunk_is_here,
@@ -152,6 +156,14 @@ struct SimNetwork::State {
     clock.advance_to(time);
   }
 
+  /// Refuses a post of `rank`. Its threads go on a little later, as no other event may let them: on a real network they
+  /// poll.
+  Post refuse(Rank rank) {
+    if (!options.executors.empty() && !std::exchange(of(rank).is_to_try_again, true)) {
+      schedule(clock.now() + refusal_length, {.what = What::rank_tries_again, .from = rank});
+    }
+    return Post::retry;
+  }
   /// True when a post is to be refused at random.
   bool is_unlucky() { return options.retry_probability > 0 && random.happens(options.retry_probability); }
 
@@ -247,6 +259,9 @@ struct SimNetwork::State {
         of(event.to).arrivals.push_back({event.from, std::move(event.packet)});
         notify(event.to);
         return;
+      case What::rank_tries_again:
+        of(event.from).is_to_try_again = false;
+        [[fallthrough]];
       case What::interface_is_free:
         notify(event.from);
         return;
@@ -442,7 +457,7 @@ class SimDriver final : public Driver {
     state_->check_alive(bulk.to);
     Transfer& transfer = state_->of(bulk.to).slots[bulk.slot.value()];
     if (!transfer.data.empty() || state_->is_unlucky()) {
-      return Post::retry;
+      return state_->refuse(self());
     }
     expect(transfer.buffer.empty() || transfer.from == self(), "the receive in this slot is for this sender");
     expect(transfer.buffer.empty() || transfer.buffer.size() == bulk.data.size(),
@@ -466,7 +481,7 @@ class SimDriver final : public Driver {
     }
     state_->check_alive(bulk.from);
     if (state_->is_unlucky()) {
-      return Post::retry;
+      return state_->refuse(self());
     }
     if (!state_->of(bulk.from).is_alive) {
       state_->note_broken(self(), bulk.from);
@@ -519,7 +534,7 @@ class SimDriver final : public Driver {
     }
     state_->check_alive(to);
     if (mine_.packets_on_wire >= state_->options.send_queue_packets_max || state_->is_unlucky()) {
-      return Post::retry;
+      return state_->refuse(self());
     }
     state_->post_packet(self(), to, std::move(packet));
     return Post::posted;
