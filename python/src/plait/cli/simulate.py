@@ -124,8 +124,8 @@ def simulate(
         typer.Option(
             "--same",
             metavar="PATTERN",
-            help="Lines of the output with this regular expression must be those of the run without "
-            "faults. [the exit status only]",
+            help="What this regular expression matches in lines of the output must be as in the run "
+            "without faults. [the exit status only]",
             rich_help_panel=_FAULTS,
         ),
     ] = "",
@@ -187,7 +187,8 @@ def simulate(
 
       plait simulate -n 64 --outside measured plait-pic --cells 512 512 --steps 5
 
-      plait simulate -n 8 --faults all --seeds 1:1000 --same checksum plait-pic --cells 64 8 --steps 5
+      plait simulate -n 8 --faults all --seeds 1:1000 --same 'checksum.*' \\
+        plait-pic --cells 64 8 --steps 5
     """
     module = import_module("plait.commands.simulate")
     with results_in(json_file) as results:

@@ -50,7 +50,7 @@ _REASON_MAX = 300
 class FaultWishes:
     kinds: tuple[str, ...]
     seeds: range
-    #: Lines of the output with this must be those of the run without faults; empty: only statuses count.
+    #: What it matches in the output must be as in the run without faults; empty: only statuses count.
     same: str = ""
     #: Words that let the program go on after a fault has ended it; empty: it is not started again.
     restart_with: str = ""
@@ -74,8 +74,10 @@ class Outcome:
     took_s: float
     report: dict[str, Any] = field(default_factory=dict)
 
-    def lines(self, pattern: str) -> list[str]:
-        return [line for line in self.output.splitlines() if pattern and re.search(pattern, line)]
+    def results(self, pattern: str) -> list[str]:
+        """What the pattern matches, one for each line that has a match."""
+        matches = (re.search(pattern, line) for line in self.output.splitlines() if pattern)
+        return [match[0].strip() for match in matches if match]
 
     @property
     def faults(self) -> list[str]:
@@ -85,7 +87,11 @@ class Outcome:
     @property
     def sentences(self) -> list[str]:
         """What the program and the simulation wrote about the end."""
-        return [line for line in self.errors.splitlines() if line.strip() and not _DRAWN.match(line)]
+        return [
+            line
+            for line in self.errors.splitlines()
+            if line.strip() and not _DRAWN.match(line) and "called MPI_Abort" not in line
+        ]
 
     @property
     def may_end(self) -> bool:
@@ -200,7 +206,7 @@ def judge(reference: Outcome, outcome: Outcome, faults: FaultWishes) -> tuple[Ve
     if outcome.status is None:
         return Verdict.failed, f"it still ran after {faults.time_limit_s:g} s, and was killed"
     if outcome.status == 0:
-        difference = _difference(reference.lines(faults.same), outcome.lines(faults.same))
+        difference = _difference(reference.results(faults.same), outcome.results(faults.same))
         return (Verdict.failed, difference) if difference else (Verdict.right, "")
     last = outcome.sentences[-1][:_REASON_MAX] if outcome.sentences else ""
     ending = Ending("", outcome.status, None, outcome.took_s)
@@ -218,7 +224,7 @@ def _difference(expected: list[str], found: list[str]) -> str:
         return ""
     for one, other in zip(expected, found, strict=False):
         if one != other:
-            return f"it printed {other.strip()!r} in the place of {one.strip()!r}"
+            return f"it printed {other!r} in the place of {one!r}"
     return f"it printed {len(found)} lines of results in the place of {len(expected)}"
 
 
@@ -281,7 +287,7 @@ class _Campaign:
             raise PlaitError(f"{name} fails without faults: with faults there is nothing to compare")
         if not outcome.report:
             raise PlaitError(f"{name} ended without a simulation: is it a program of plait?")
-        if self._faults.same and not outcome.lines(self._faults.same):
+        if self._faults.same and not outcome.results(self._faults.same):
             raise PlaitError(f"no line that {name} prints matches --same {self._faults.same}")
         return outcome
 
@@ -302,8 +308,8 @@ class _Campaign:
         if again.status != 0:
             last = again.sentences[-1][:_REASON_MAX] if again.sentences else "without a sentence"
             return f"started again, it failed with exit status {again.status}: {last}"
-        results = self._faults.same
-        wrong = _difference(self._reference.lines(results)[-1:], again.lines(results)[-1:])
+        pattern = self._faults.same
+        wrong = _difference(self._reference.results(pattern)[-1:], again.results(pattern)[-1:])
         return f"started again, {wrong}" if wrong else ""
 
     def _start(self, folder: Path, seed: int | None, more: list[str]) -> Outcome:

@@ -82,6 +82,7 @@ Simulation::Simulation(const SimulationSettings& settings)
       costs_{settings.costs},
       routes_{routes_of(settings)},
       faults_{faults_of(settings, routes_)},
+      filling_disk_{faults_ && faults_->full_disk() ? std::optional<FillingDisk>{*faults_->full_disk()} : std::nullopt},
       time_{settings.ranks,
             costs_,
             *processor_,

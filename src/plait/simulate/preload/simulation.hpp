@@ -12,6 +12,7 @@
 #include "plait/base/id.hpp"
 #include "plait/net/sim/sim.hpp"
 #include "plait/simulate/faults.hpp"
+#include "plait/simulate/filling_disk.hpp"
 #include "plait/simulate/platform_routes.hpp"
 #include "plait/simulate/preload/communicators.hpp"
 #include "plait/simulate/preload/messages.hpp"
@@ -45,6 +46,8 @@ class Simulation {
 
   /// Null: the run has none.
   [[nodiscard]] const Faults* faults() const noexcept { return faults_ ? &*faults_ : nullptr; }
+  /// Null: no disk becomes full.
+  [[nodiscard]] FillingDisk* filling_disk() noexcept { return filling_disk_ ? &*filling_disk_ : nullptr; }
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return network_.rank_count(); }
   [[nodiscard]] VirtualTime& time() noexcept { return time_; }
   [[nodiscard]] net::SimNetwork& network() noexcept { return network_; }
@@ -67,6 +70,7 @@ class Simulation {
   TaskCosts costs_;
   const std::optional<PlatformRoutes> routes_;
   const std::optional<Faults> faults_;
+  std::optional<FillingDisk> filling_disk_;
   VirtualTime time_;
   net::SimNetwork network_;
   std::vector<MpiState> mpi_;
