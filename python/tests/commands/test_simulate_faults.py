@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,7 +15,7 @@ import pytest
 from plait import _build
 from plait._errors import PlaitError
 from plait.commands import simulate_faults as command
-from plait.commands.simulate import Wishes
+from plait.commands.simulate import Start, Wishes
 from plait.commands.simulate_faults import FaultWishes, Judged, Outcome, Verdict, judge
 
 _WISHES = FaultWishes(kinds=("delays",), seeds=range(1, 2), same="checksum.*")
@@ -98,6 +99,13 @@ def test_what_is_not_repeated_exactly_is_refused() -> None:
         command.simulate_with_faults(["plait-pic"], Wishes(ranks=2), replace(_WISHES, same="("))
 
 
+def test_a_program_that_never_ends_is_killed() -> None:
+    start = Start([sys.executable, "-c", "while True: pass"], dict(os.environ))
+    assert command._run(start, 1.0)[0] is None
+    start = Start([sys.executable, "-c", "import time; time.sleep(1000)"], dict(os.environ))
+    assert command._run(start, 0.1)[0] is None
+
+
 def _built(name: str) -> str:
     built = _build.built_application(name)
     if built is None or not (_build.build_folder() / "lib/libplait-simulate.so").is_file():
@@ -160,7 +168,7 @@ def test_programs_are_right_or_end_with_a_sentence(
     command_line, pattern = program
     results = tmp_path / "results.json"
     done = _simulate(
-        *("-n", "8", "--faults", "all", "--seeds", "1:20", "--same", pattern, "--time-limit", "60"),
+        *("-n", "8", "--faults", "all", "--seeds", "1:20", "--same", pattern),
         *("--json", str(results), *command_line),
     )
     assert done.returncode == 0, done.stderr
@@ -203,11 +211,55 @@ _WRITING = {
 def test_a_full_disk_or_a_dead_rank_loses_no_checkpoint(name: str) -> None:
     words, pattern, restart = _WRITING[name]
     done = _simulate(
-        *("-n", "8", "--faults", "full-disk,dead-rank", "--seeds", "1:10", "--same", pattern),
-        *(f"--restart-with={restart}", "--time-limit", "60", _built(name), *words),
+        *("-n", "8", "--faults", "full-disk,dead-rank", "--seeds", "1:6", "--same", pattern),
+        *(f"--restart-with={restart}", _built(name), *words),
     )
     assert done.returncode == 0, done.stderr
     assert "0 failed" in done.stderr
+
+
+_PIC = (
+    *("--problem", "two-stream", "--cells", "64", "8", "--steps", "5", "--way", "collection"),
+    *("--patches", "2", "--output", "{run}/out"),
+)
+#: Seeds that once failed: program, ranks, faults, seed, arguments, pattern.
+_ONCE_FAILED = {
+    "data arrived before they left": (
+        *("plait-cholesky", 8, "half-link", 3),
+        *(("--size", "800", "--tile", "100"), "residual.*"),
+    ),
+    "refused sends were not tried again": (
+        *("plait-pic", 12, "delays,full-queues,slow-rank", 42),
+        *(_PIC, "^(checksum|Gauss).*"),
+    ),
+    "and in another phase": (
+        *("plait-pic", 12, "delays,reorder,full-queues,slow-rank", 55),
+        *(_PIC, "^(checksum|Gauss).*"),
+    ),
+    "they were tried again too often": (
+        *("plait-dns", 12, "delays,reorder,full-queues,slow-rank,half-link", 540),
+        ("--points", "16", "--steps", "3", "--diagnose-every", "1", "--output", "{run}/out"),
+        r"^ +\d+ +[\d.]+ +\S+ +\S+",
+    ),
+    "HDF5 could not close a file": (
+        *("plait-sph", 8, "full-disk", 15),
+        (
+            *("run", "--problem", "sod", "--resolution", "10", "--steps", "3", "--snapshots", "3"),
+            *("--output", "{run}/out"),
+        ),
+        ".*within",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _ONCE_FAILED)
+def test_seeds_that_once_failed_do_not_fail(name: str) -> None:
+    program, ranks, faults, seed, words, pattern = _ONCE_FAILED[name]
+    done = _simulate(
+        *("-n", str(ranks), "--faults", faults, "--seed", str(seed), "--same", pattern),
+        *("--time-limit", "20", _built(program), *words),
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_seed_is_repeated_exactly() -> None:

@@ -144,10 +144,10 @@ def simulate(
         typer.Option(
             min=0.1,
             metavar="S",
-            help="A run that takes longer here than S seconds has failed.",
+            help="A run that takes more than S seconds of processor time here has failed.",
             rich_help_panel=_FAULTS,
         ),
-    ] = 120.0,
+    ] = 60.0,
     jobs: Annotated[
         int,
         typer.Option(

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+import resource
 import shlex
+import signal
 import statistics
 import subprocess
 import sys
@@ -13,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -24,7 +28,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from plait._errors import PlaitError, Status
 from plait._files import write_text
 from plait.commands.run import Ending, say
-from plait.commands.simulate import Wishes, prepare, read_report, settings
+from plait.commands.simulate import Start, Wishes, prepare, read_report, settings
 
 #: As in src/plait/simulate/faults.hpp.
 FAULTS = (
@@ -44,6 +48,8 @@ OTHER_KINDS_US = 100.0
 RUN_FOLDER = "{run}"
 _DRAWN = re.compile(r"^plait simulate: seed \d+, ([a-z-]+): (.*)$")
 _REASON_MAX = 300
+#: A run that waits may take so many limits of processor time: the machine may be busy.
+_ELAPSED = 10
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,8 @@ class FaultWishes:
     same: str = ""
     #: Words that let the program go on after a fault has ended it; empty: it is not started again.
     restart_with: str = ""
-    time_limit_s: float = 120.0
+    #: Of processor time.
+    time_limit_s: float = 60.0
     jobs: int = 1
 
 
@@ -204,7 +211,7 @@ def repeat_line(command: list[str], wishes: Wishes, faults: FaultWishes, seed: i
 def judge(reference: Outcome, outcome: Outcome, faults: FaultWishes) -> tuple[Verdict, str]:
     """Compares a run with faults with the one without."""
     if outcome.status is None:
-        return Verdict.failed, f"it still ran after {faults.time_limit_s:g} s, and was killed"
+        return Verdict.failed, f"it took more than {faults.time_limit_s:g} s, and was killed"
     if outcome.status == 0:
         difference = _difference(reference.results(faults.same), outcome.results(faults.same))
         return (Verdict.failed, difference) if difference else (Verdict.right, "")
@@ -325,26 +332,40 @@ class _Campaign:
         command = [word.replace(RUN_FOLDER, str(run)) for word in self._command]
         start = prepare([*command, *more], self._wishes, wanted, None)
         begun = time.monotonic()
-        try:
-            done = subprocess.run(
-                start.command,
-                env=start.environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                check=False,
-                timeout=self._faults.time_limit_s,
-            )
-        except subprocess.TimeoutExpired as expired:
-            errors = (expired.stderr or b"").decode(errors="replace")
-            return Outcome(None, "", errors, time.monotonic() - begun)
-        except OSError as error:
-            raise PlaitError(f"{start.command[0]} cannot be started ({error.strerror})") from error
+        status, output, errors = _run(start, self._faults.time_limit_s)
         found = read_report(report, command[0]) if report.is_file() else {}
         took_s = time.monotonic() - begun
-        output = done.stdout.replace(str(run), RUN_FOLDER)
-        return Outcome(done.returncode, output, done.stderr, took_s, found)
+        return Outcome(status, output.replace(str(run), RUN_FOLDER), errors, took_s, found)
+
+
+def _run(start: Start, time_limit_s: float) -> tuple[int | None, str, str]:
+    """Returns the status, None when it was killed after a limit of time, the output and the errors."""
+    try:
+        process = subprocess.Popen(
+            start.command,
+            env=start.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+    except OSError as error:
+        raise PlaitError(f"{start.command[0]} cannot be started ({error.strerror})") from error
+    with process:
+        limit = math.ceil(time_limit_s)
+        with suppress(ProcessLookupError):  # it has ended
+            resource.prlimit(process.pid, resource.RLIMIT_CPU, (limit, limit + 1))
+        try:
+            output, errors = process.communicate(timeout=time_limit_s * _ELAPSED)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return None, *process.communicate()
+        except BaseException:
+            process.kill()
+            raise
+    is_killed = -process.returncode in (signal.SIGXCPU, signal.SIGKILL)
+    return None if is_killed else process.returncode, output, errors
 
 
 def _results(campaign: _Campaign, found: list[Judged]) -> dict[str, Any]:
