@@ -178,8 +178,9 @@ TEST(WriteHdf5, reports_a_full_disk_and_leaves_the_old_file) {
   const plait::test::TemporaryFolder folder;
   ASSERT_TRUE(write_hdf5(folder / "a.h5", list_of(0, 1)));
   const auto size = std::filesystem::file_size(folder / "a.h5");
-  // In a process of its own that ends without exit handlers: HDF5 1.10 cannot close a file that it cannot flush, and
-  // its exit handler then reads memory that the attempt has freed.
+  // In a process of its own that ends without exit handlers: the limit is one of offsets, so a file that gives up its
+  // data has no more room, and HDF5 1.10 has an exit handler that fails when it could not close a file. A disk has
+  // then: python/tests/commands/test_simulate_faults.py.
   EXPECT_EXIT(
       {
         const std::string wrong = error_of_full_disk(folder / "a.h5");

@@ -37,7 +37,8 @@ using WriteContents = std::function<void(Hdf5Writer&)>;
 /// writes its own slabs.
 ///
 /// The ranks write at once where HDF5 has parallel I/O, else in turn. The file has another name until it is complete
-/// (`PartialFile`). Collective. Returns the size in bytes. Error: the same on all ranks; names file, object and reason.
+/// (`PartialFile`). The disk must have room for 64 KiB before it is created, and for all of it before it is closed.
+/// Collective. Returns the size in bytes. Error: the same on all ranks; names file, object and reason.
 /// Nothing is left behind.
 [[nodiscard]] Result<std::uint64_t> write_hdf5(const std::filesystem::path& file,
                                                Hdf5Ranks& ranks,
