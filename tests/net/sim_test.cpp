@@ -219,7 +219,7 @@ std::optional<Rank> broken_by(Act act) {
 }
 
 TEST(Sim, lets_a_rank_die) {
-  SimNetwork network{2, {.failures = {{second, nanoseconds{5000}}}, .failure_noticed_after = nanoseconds{1000}}};
+  SimNetwork network{2, {.failures = {{second, nanoseconds{5000}, nanoseconds{1000}}}}};
   const auto survivor = network.driver(first);
   const auto dead = network.driver(second);
   network.advance_to(nanoseconds{4900});
@@ -240,7 +240,7 @@ TEST(Sim, lets_a_rank_die) {
 }
 
 TEST(Sim, notifies_all_of_a_death_when_it_shall) {
-  SimNetwork network{3, {.failures = {{second, nanoseconds{5000}}}, .failure_notice = SimNotice::all}};
+  SimNetwork network{3, {.failures = {{.rank = second, .at = nanoseconds{5000}, .notice = SimNotice::all}}}};
   const auto one = network.driver(first);
   const auto other = network.driver(third);
   EXPECT_FALSE(network.noticed_failure());

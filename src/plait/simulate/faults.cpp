@@ -135,13 +135,13 @@ void Faults::draw_half_link(Random& random) {
 }
 
 void Faults::draw_dead_rank(Random& random) {
-  const net::SimFailure failure{.rank = rank_of(random), .at = time_of(random)};
-  network_.failure_noticed_after = time_between(random, std::chrono::microseconds{1}, std::chrono::milliseconds{10});
+  net::SimFailure failure{.rank = rank_of(random), .at = time_of(random), .notice = net::SimNotice::all};
+  failure.noticed_after = time_between(random, std::chrono::microseconds{1}, std::chrono::milliseconds{10});
   note(FaultKind::dead_rank,
        fmt::format("rank {} dies at {:.4g} s; the others find out {:.4g} s later",
                    failure.rank.value(),
                    seconds_of(failure.at),
-                   seconds_of(network_.failure_noticed_after)));
+                   seconds_of(failure.noticed_after)));
   network_.failures.push_back(failure);
 }
 
@@ -160,8 +160,6 @@ void Faults::put_into(net::SimOptions& options) const {
   options.send_queue_packets_max = network_.send_queue_packets_max;
   options.bulk_slot_count = network_.bulk_slot_count;
   options.failures = network_.failures;
-  options.failure_noticed_after = network_.failure_noticed_after;
-  options.failure_notice = net::SimNotice::all;
   options.slow_links = network_.slow_links;
 }
 

@@ -81,6 +81,8 @@ def prepare(command: list[str], wishes: Wishes, wanted: dict[str, Any], folder: 
     environment = {**os.environ, **preloading(_library(program)), "PLAIT_SIMULATION": str(file)}
     environment |= {"PLAIT_TRACE": str(folder) if folder is not None else ""}
     environment |= {"PLAIT_PROGRESS_BAR": "0"}  # of one rank, where the simulation shows its own
+    # Open MPI's files of a process that is alone: several simulations start and end at the same time.
+    environment.setdefault("OMPI_MCA_orte_tmpdir_base", str(file.parent))
     if wishes.workers is not None:
         environment["PLAIT_WORKERS"] = str(wishes.workers)
     return Start([program, *command[1:]], environment)

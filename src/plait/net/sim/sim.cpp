@@ -90,17 +90,18 @@ void check(std::uint32_t rank_count, const SimOptions& options) {
           "simulated network: copied_bytes_max is at least a packet");
   require(options.retry_probability >= 0 && options.retry_probability < 1,
           "simulated network: retry_probability must be at least 0 and below 1");
-  require(options.delay_max >= nanoseconds{0} && options.failure_noticed_after >= nanoseconds{0} &&
-              options.cost.latency >= nanoseconds{0} && options.cost.overhead >= nanoseconds{0} &&
-              options.cost.gap >= nanoseconds{0} && options.cost.per_byte_ns >= 0,
+  require(options.delay_max >= nanoseconds{0} && options.cost.latency >= nanoseconds{0} &&
+              options.cost.overhead >= nanoseconds{0} && options.cost.gap >= nanoseconds{0} &&
+              options.cost.per_byte_ns >= 0,
           "simulated network: no time can be negative");
   require(options.send_queue_packets_max > 0 && options.bulk_chunk_bytes > 0,
           "simulated network: send_queue_packets_max and bulk_chunk_bytes must not be 0");
   require(options.executors.empty() || options.executors.size() == rank_count,
           "simulated network: there is an executor for each rank, or none");
   for (const SimFailure& failure : options.failures) {
-    require(failure.rank && failure.rank.value() < rank_count && failure.at >= nanoseconds{0},
-            "simulated network: a failure needs a rank of the network and a time that is not negative");
+    require(failure.rank && failure.rank.value() < rank_count && failure.at >= nanoseconds{0} &&
+                failure.noticed_after >= nanoseconds{0},
+            "simulated network: a failure needs a rank of the network and times that are not negative");
   }
   const std::uint32_t routed = options.routes != nullptr ? options.routes->link_count() : 0;
   for (const SimSlowLink& slow : options.slow_links) {
@@ -360,6 +361,10 @@ struct SimNetwork::State {
     }
   }
 
+  [[nodiscard]] const SimFailure& failure_of(Rank dead) const {
+    return *std::ranges::find(options.failures, dead, &SimFailure::rank);
+  }
+
   void rank_dies(Rank rank) {
     RankState& dead = of(rank);
     if (!std::exchange(dead.is_alive, false)) {
@@ -370,7 +375,7 @@ struct SimNetwork::State {
     dead.bulk.clear();
     dead.next_arrival = 0;
     dead.next_bulk = 0;
-    schedule(clock.now() + options.failure_noticed_after, {.what = What::death_is_noticed, .from = rank});
+    schedule(clock.now() + failure_of(rank).noticed_after, {.what = What::death_is_noticed, .from = rank});
     give_up_transfers(rank);
   }
 
@@ -378,7 +383,7 @@ struct SimNetwork::State {
     of(dead).is_failure_noticed = true;
     noticed_failure = noticed_failure.value_or(dead);
     for (std::uint32_t index = 0; index < ranks.size(); ++index) {
-      if (options.failure_notice == SimNotice::all && ranks[index].is_alive) {
+      if (failure_of(dead).notice == SimNotice::all && ranks[index].is_alive) {
         note_broken(Rank{index}, dead);
       }
       notify(Rank{index});

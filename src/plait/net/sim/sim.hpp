@@ -26,10 +26,19 @@ struct LogGP {
   double per_byte_ns = 0.1;   ///< G: 0.1 ns are 10 GB/s
 };
 
+/// Which ranks find out that a rank has failed without sending to it.
+enum class SimNotice : std::uint8_t {
+  transfers,  ///< Those that had a bulk transfer with it.
+  all,        ///< All others, as where a launcher or a service watches the ranks.
+};
+
 /// A rank that fails at a time of the virtual clock.
 struct SimFailure {
   Rank rank;
   nanoseconds at{};
+  /// Time until the others detect it; until then packets to the rank are dropped.
+  nanoseconds noticed_after{0};
+  SimNotice notice = SimNotice::transfers;
 };
 
 /// A link whose bytes take longer from a time of the virtual clock on.
@@ -70,12 +79,6 @@ enum class SimOrder : std::uint8_t {
   free,          ///< Any packet may overtake any other.
 };
 
-/// Which ranks find out that a rank has failed without sending to it.
-enum class SimNotice : std::uint8_t {
-  transfers,  ///< Those that had a bulk transfer with it.
-  all,        ///< All others, as where a launcher or a service watches the ranks.
-};
-
 struct SimOptions {
   LogGP cost;
   /// Determines all random choices below.
@@ -85,10 +88,7 @@ struct SimOptions {
   SimOrder order = SimOrder::kept_in_pair;
   /// Probability that a post returns `retry` although there is room; below 1.
   double retry_probability = 0;
-  std::vector<SimFailure> failures;
-  /// Time from a failure to its detection by the others; until then packets to the rank are dropped.
-  nanoseconds failure_noticed_after{0};
-  SimNotice failure_notice = SimNotice::transfers;
+  std::vector<SimFailure> failures;  ///< At most one for each rank.
   /// At most one for each link.
   std::vector<SimSlowLink> slow_links;
 
@@ -120,7 +120,7 @@ struct SimOptions {
 ///
 /// A failed rank polls nothing, and its messages are dropped. Once the failure is detected, `send` and `send_bulk` to
 /// it throw `Error` with `network` and the rank; so does, once, the next `poll` of a rank that had a bulk transfer with
-/// it, or of all ranks, by `SimOptions::failure_notice`.
+/// it, or of all ranks, by `SimFailure::notice`.
 ///
 /// The network and its drivers may end in any order. Threads: one at a time for all of them together.
 class SimNetwork {
