@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A particle code at scale: the time of each phase of a step on up to 1024 ranks of 2000 particles, on a modelled
-// network.
+// A particle code at scale: the time of each phase of a step on 64 to 1024 ranks of 2000 particles, on a modelled
+// network; up to 16384 ranks with fewer particles and without walks.
 //
 // All ranks are in this process and compute while the network's clock is stopped. The computing of a phase is measured
 // as processor time. Walks are measured on a few ranks only. The peer of the decomposition is the default of FDPS: all
 // ranks gather samples from all, and each decomposes the whole domain. The peer of the exchange of summaries is a
-// gather of all by all. One particle runs away while particles are exchanged.
+// gather of all by all. Peers are rings on many ranks, and are not run there. One particle runs away while particles
+// are exchanged.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -51,7 +52,8 @@ namespace particles = plait::particles;
 using particles::Particles;
 using particles::Vector;
 
-constexpr std::size_t particles_a_rank = 2000;
+/// Ranks above which the peers are not run: the messages of a ring of all ranks grow with their square.
+constexpr std::uint32_t peer_ranks_max = 2048;
 /// So few, that summaries are exchanged through levels of blocks here.
 constexpr std::uint32_t summaries_gathered_max = 64;
 constexpr double theta = 0.5;
@@ -115,10 +117,13 @@ Vector in_sphere(plait::Random& random) {
   }
 }
 
+enum class Phases : std::uint8_t { all, until_summaries };
+
 /// All phases of a step, on a number of ranks.
 class Run {
  public:
-  explicit Run(std::uint32_t ranks) : machine_{ranks, {.cost = cost}, poll_every} {
+  Run(std::uint32_t ranks, std::size_t particles_a_rank)
+      : particles_a_rank_{particles_a_rank}, machine_{ranks, {.cost = cost}, poll_every} {
     const particles::DomainGrid grid = particles::cubic_grid(ranks);
     plait::Random random{ranks};
     const double total = static_cast<double>(particles_a_rank) * ranks;
@@ -138,7 +143,7 @@ class Run {
 
   std::map<std::string, Cost> costs;
 
-  void all(int steps) {
+  void run(int steps, Phases phases) {
     decompose("first decomposition");
     exchange("first exchange", particles::Travel::everywhere);
     for (int step = 0; step <= steps; ++step) {
@@ -151,14 +156,18 @@ class Run {
       mean(costs[phase], static_cast<std::uint64_t>(steps));
     }
     costs.erase("");
-    fdps_decomposition();
+    if (has_peers()) {
+      fdps_decomposition();
+    }
     bring_back();
     trees();
     summaries();
     gather_summaries();
-    boundaries();
-    lets();
-    walks();
+    if (phases == Phases::all) {
+      boundaries();
+      lets();
+      walks();
+    }
     largest_share();
   }
 
@@ -168,6 +177,8 @@ class Run {
   double far_rows = 0;    ///< The mean of ranks.
 
  private:
+  [[nodiscard]] bool has_peers() const { return machine_.size() <= peer_ranks_max; }
+
   /// Adds the cost of the messages that `start` posts on each rank.
   template <class Start>
   void communicate(Cost& phase, const Start& start) {
@@ -323,11 +334,13 @@ class Run {
       all.insert(all.end(), one->row.begin(), one->row.end());
     }
     Bytes arriving(all.size());  // all receive the same
-    communicate(phase, [&](std::uint32_t rank, std::vector<Request>& requests) {
-      const plait::comm::Group group{machine_[rank], ranks_[rank]->comms[0]};
-      requests.push_back(
-          plait::comm::all_gather(group, std::span<const std::byte>{ranks_[rank]->row}, std::span{arriving}));
-    });
+    if (has_peers()) {
+      communicate(phase, [&](std::uint32_t rank, std::vector<Request>& requests) {
+        const plait::comm::Group group{machine_[rank], ranks_[rank]->comms[0]};
+        requests.push_back(
+            plait::comm::all_gather(group, std::span<const std::byte>{ranks_[rank]->row}, std::span{arriving}));
+      });
+    }
     std::vector<std::uint8_t> are_near(ranks_.size());
     const std::size_t apart = std::max<std::size_t>(1, ranks_.size() / walks_measured);
     double count = 0;
@@ -348,6 +361,9 @@ class Run {
     phase.tests = ranks_.size();
     phase.rows = ranks_.size();
     phase.bytes = all.size() - ranks_.front()->row.size();
+    if (!has_peers()) {
+      costs.erase("gather all summaries");
+    }
   }
 
   void boundaries() {
@@ -460,9 +476,10 @@ class Run {
     for (const auto& one : ranks_) {
       most = std::max(most, one->store.size());
     }
-    imbalance = static_cast<double>(most) / static_cast<double>(particles_a_rank);
+    imbalance = static_cast<double>(most) / static_cast<double>(particles_a_rank_);
   }
 
+  std::size_t particles_a_rank_;
   bench::SimulatedRanks machine_;
   std::vector<std::unique_ptr<OneRank>> ranks_;
 };
@@ -471,15 +488,23 @@ class Run {
 
 int main(int argc, char** argv) {
   std::vector<std::uint32_t> counts;
-  bench::Report report{"particles_scale",
-                       "no phase of a particle code's step grows linearly with the number of ranks; the domain "
-                       "decomposition grows like its cube root",
-                       bench::Place{.ranks = {1}},
-                       argc,
-                       argv,
-                       [&counts](CLI::App& app) {
-                         app.add_option("-n,--ranks", counts, "[64 216 512 1024; with --full also 8 and 27]");
-                       }};
+  std::size_t particles_a_rank = 2000;
+  Phases wanted = Phases::all;
+  bench::Report report{
+      "particles_scale",
+      "no phase of a particle code's step grows linearly with the number of ranks; the domain "
+      "decomposition grows like its cube root",
+      bench::Place{.ranks = {1}},
+      argc,
+      argv,
+      [&](CLI::App& app) {
+        app.add_option("-n,--ranks", counts, "[64 216 512 1024; with --full also 8 and 27]");
+        app.add_option("--particles", particles_a_rank, "particles of a rank [2000]")->check(CLI::Range(8, 1'000'000));
+        app.add_flag_callback(
+            "--until-summaries",
+            [&wanted] { wanted = Phases::until_summaries; },
+            "end each run after the exchange of summaries: for more ranks than memory has room for");
+      }};
   if (counts.empty()) {
     counts = {64, 216, 512, 1024};
     if (report.is_full()) {
@@ -496,8 +521,8 @@ int main(int argc, char** argv) {
                   poll_every.count()));
   std::map<std::string, std::map<std::uint32_t, Cost>> phases;
   for (const std::uint32_t count : counts) {
-    Run run{count};
-    run.all(report.is_full() ? 8 : 3);
+    Run run{count, particles_a_rank};
+    run.run(report.is_full() ? 8 : 3, wanted);
     for (const auto& [name, phase] : run.costs) {
       phases[name][count] = phase;
     }
@@ -521,11 +546,11 @@ int main(int argc, char** argv) {
                                 {"rows", std::to_string(phase.rows)}},
                      .value = phase.us(),
                      .unit = "us"};
-      if (name == "decompose") {
+      if (name == "decompose" && count <= peer_ranks_max) {
         row.peer = "all samples to all ranks, as FDPS 7.1";
         row.peer_value = phases["decompose as FDPS"][count].us();
       }
-      if (name == "exchange summaries") {
+      if (name == "exchange summaries" && count <= peer_ranks_max) {
         row.peer = "all summaries to all ranks";
         row.peer_value = phases["gather all summaries"][count].us();
       }

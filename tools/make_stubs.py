@@ -26,9 +26,9 @@ from plait import _build, _extension  # noqa: E402
 STUBS = PROJECT / "python/src/plait/_plait_runtime.pyi"
 HEAD = """\
 # SPDX-License-Identifier: Apache-2.0
-# Made from the extension by tools/make_stubs.py: edit src/plait/python/module.cpp.
+# Made from the extension by tools/make_stubs.py: edit src/plait/python/.
 """
-PARTS = ("Transforms", "gravity", "neighbours")
+PARTS = tuple(_extension.PARTS)
 
 
 def stubs_of(extension: pathlib.Path) -> str:

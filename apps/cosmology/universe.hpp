@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "plait/particle_mesh.hpp"
@@ -41,6 +42,14 @@ struct Parameters {
   double theta = 0.5;      ///< Opening angle; 0 sums directly.
   double softening = 0;    ///< Plummer length; 0: a 25th of the mean distance of particles.
   std::uint32_t mesh = 0;  ///< Points along an axis; 0: twice as many as particles, and at least 16.
+  /// Of individual steps: a body of comoving acceleration g takes steps of at most sqrt(2 accuracy a^3 softening / g).
+  double accuracy = 0.025;
+};
+
+/// The lengths of steps.
+enum class StepKind : std::uint8_t {
+  equal,       ///< Those of the grid for all bodies.
+  individual,  ///< Those of the grid for the mesh; each body divides them by a power of two of its own.
 };
 
 /// Steps of equal length in the logarithm of the scale factor. A run that goes on keeps them.
@@ -62,10 +71,26 @@ struct RunState {
   StepGrid steps;
   plait::particles::DomainGrid grid{0, 0, 0};
   std::vector<double> cuts;  ///< Of the domains of all ranks.
-  /// Each rank has the bodies of that rank of the run that wrote the file, with their forces. Not in files.
+  /// Each rank has the bodies of that rank of the run that wrote the file, with their forces and the state of their
+  /// steps. Not in files.
   bool is_in_place = false;
+  StepKind kind = StepKind::equal;
   Universe universe;
   Parameters parameters;
+};
+
+/// The fields of individual steps. At the ends of steps of the grid, where the program reads bodies, all are at one
+/// time.
+struct OwnStepFields {
+  Particles& store;
+
+  /// At the time of positions; that of `Bodies` has the kick by half of the next step.
+  Field<Vector> momentum_now = store.add_field<Vector>("momentum now");
+  Field<Vector> near_acceleration = store.add_field<Vector>("near acceleration");  ///< Of the short range.
+  Field<double> near_potential = store.add_field<double>("near potential");
+  Field<Vector> mesh_acceleration = store.add_field<Vector>("mesh acceleration");
+  Field<double> mesh_potential = store.add_field<double>("mesh potential");
+  plait::particles::StepFields steps{store};
 };
 
 /// The particles of one rank, in comoving coordinates.
@@ -77,6 +102,16 @@ struct Bodies {
   Field<double> potential = store.add_field<double>("potential");         ///< Comoving, with mean 0.
   Field<Vector> peculiar = store.add_field<Vector>("peculiar velocity");  ///< For files: a dx/dt.
   Field<std::uint64_t> group = store.add_field<std::uint64_t>("group");   ///< For files: `FriendGroups::of_particle`.
+  std::optional<OwnStepFields> own{};                                     ///< Of individual steps only.
+
+  Bodies() = default;
+  explicit Bodies(StepKind kind) {
+    if (kind == StepKind::individual) {
+      own.emplace(store);
+    }
+  }
+  /// The momentum at the time of positions.
+  [[nodiscard]] Field<Vector> momentum_now() const { return own ? own->momentum_now : momentum; }
 };
 
 }  // namespace cosmology

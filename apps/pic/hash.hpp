@@ -5,12 +5,11 @@
 
 #include "plait/base/random.hpp"
 
+#include "support/hash.hpp"
+
 namespace pic {
 
-/// A hash of `value`.
-[[nodiscard]] inline std::uint64_t mixed(std::uint64_t value) {
-  return plait::Random{value}();
-}
+using app::mixed;
 
 /// A generator for each (seed, cell or particle, step), so that particles do not depend on the rank that creates them.
 [[nodiscard]] inline plait::Random random_of(std::uint64_t seed, std::uint64_t which, std::uint64_t step = 0) {

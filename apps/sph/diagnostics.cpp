@@ -13,6 +13,7 @@
 #include "sph/exact/collapse.hpp"
 #include "sph/exact/sedov.hpp"
 #include "sph/exact/shear/shear_layer.hpp"
+#include "support/hash.hpp"
 
 namespace sph {
 
@@ -417,6 +418,24 @@ Totals totals_of(const Particles& store, const GasFields& fields) {
     totals.speed_sum += mass[i] * length(velocity[i]);
   }
   return totals;
+}
+
+std::uint64_t checksum_of(const Particles& store, const GasFields& fields) {
+  const auto id = store[Particles::id];
+  const auto position = store.positions();
+  const auto velocity = store[fields.velocity_now];
+  const auto energy = store[fields.energy_now];
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < store.size(); ++i) {
+    std::uint64_t hash = app::mixed(id[i]);
+    for (const auto& vector : {position[i], velocity[i]}) {
+      for (const double value : {vector.x, vector.y, vector.z}) {
+        hash = app::mixed(hash ^ std::bit_cast<std::uint64_t>(value + 0.0));  // -0 is 0
+      }
+    }
+    sum += app::mixed(hash ^ std::bit_cast<std::uint64_t>(static_cast<double>(energy[i]) + 0.0));
+  }
+  return sum;
 }
 
 std::vector<double> answer_sums(const Problem& problem, const Gas& gas, double time) {

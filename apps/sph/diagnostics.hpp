@@ -26,6 +26,10 @@ struct Totals {
 static_assert(std::is_trivially_copyable_v<Totals>, "travels in messages");
 [[nodiscard]] Totals totals_of(const Particles& store, const GasFields& fields);
 
+/// A hash of ids, positions, velocities and energies that does not depend on the order of particles: a sum, to be added
+/// over ranks.
+[[nodiscard]] std::uint64_t checksum_of(const Particles& store, const GasFields& fields);
+
 /// An error of a run, and its limit.
 struct Finding {
   std::string what;  ///< Such as "L1 error of the density".

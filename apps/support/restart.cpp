@@ -42,6 +42,22 @@ std::optional<plait::data::NewestCheckpoint> find_checkpoint(plait::data::Checkp
   return newest;
 }
 
+std::optional<plait::data::NewestCheckpoint> find_readable(plait::data::CheckpointStore& store,
+                                                           const std::string& program,
+                                                           bool is_first) {
+  try {
+    return as_agreed([&] { return store.read_newest(program, {}); });
+  } catch (const AgreedError& error) {
+    if (error.code() != plait::ErrorCode::bad_input) {
+      throw;
+    }
+    if (is_first) {
+      fmt::print(stderr, "{}: {}\n", program, error.what());
+    }
+    return std::nullopt;
+  }
+}
+
 void CheckpointWriter::write(const plait::data::Checkpoint& checkpoint) {
   try {
     store_.write(checkpoint);

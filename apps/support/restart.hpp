@@ -26,6 +26,11 @@ void throw_unless_same(const plait::data::Checkpoint& checkpoint, const Descript
     const std::string& folder,
     bool is_first);
 
+/// What a store has; nothing, and the reason printed, if that cannot be read. Collective. Throws: `AgreedError`.
+[[nodiscard]] std::optional<plait::data::NewestCheckpoint> find_readable(plait::data::CheckpointStore& store,
+                                                                         const std::string& program,
+                                                                         bool is_first);
+
 /// Writes checkpoints. A disk that refuses one does not end the run: the older ones stay, and a restart continues from
 /// them.
 class CheckpointWriter {

@@ -234,6 +234,29 @@ def chunks(records: bytes, *, thread: int = 0, chunk_bytes: int = 65536) -> byte
     return b"".join(parts)
 
 
+def checked_chunks(records: bytes, *, thread: int = 0, chunk_bytes: int = 65536) -> bytes:
+    """As `chunks`, with the checksum of each block of 64 records."""
+    parts = []
+    room = chunk_bytes - 64 - chunk_bytes // 64
+    for number, first in enumerate(range(0, max(1, len(records)), room)):
+        head = struct.pack("<BBHI", 1, 0, thread, number) + b"worker".ljust(56, b"\0")
+        left, chunk = head + records[first : first + room], b""
+        while left:
+            block, left = left[: 63 * 64], left[63 * 64 :]
+            chunk += block + checksum(block)
+        parts.append(chunk.ljust(chunk_bytes, b"\0"))
+    return b"".join(parts)
+
+
+def checksum(block: bytes) -> bytes:
+    """The record that ends a block of these records."""
+    total, total_of_totals = 0, 0
+    for (word,) in struct.iter_unpack("<Q", block):
+        total += word
+        total_of_totals += total
+    return struct.pack("<QQQ", 35, total % 2**64, total_of_totals % 2**64).ljust(64, b"\0")
+
+
 def write_rank(folder: Path, rank: int, ranks: int, threads: Mapping[int, bytes], **head: Any) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"rank-{rank:04d}.plt"

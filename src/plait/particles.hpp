@@ -9,6 +9,7 @@
 #include "plait/particles/domains/exchange.hpp"
 #include "plait/particles/groups/density_profile.hpp"
 #include "plait/particles/groups/friends_of_friends.hpp"
+#include "plait/particles/groups/halo_shape.hpp"
 #include "plait/particles/groups/moments.hpp"
 #include "plait/particles/interaction.hpp"
 #include "plait/particles/neighbours/block.hpp"

@@ -367,7 +367,7 @@ typedef int (*plait_stage_function)(plait_store* store, size_t count, const int3
  * of the step. Later versions add fields at the end. */
 typedef struct plait_stage_options {
   size_t size;
-  const char* name; /* Of its tasks in traces; copied. Required, as the function. */
+  const char* name; /* Of its tasks in traces; copied. Required, not empty. So is the function. */
   uint64_t kinds;   /* A bit for each kind. Default: all. */
   size_t write_count;
   const int* writes; /* The fields that it changes. Copied. */

@@ -7,10 +7,42 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/base/error.hpp"
+#include "plait/c_particles/detail/fields.hpp"
 #include "plait/particles/store/particles.hpp"
 
 namespace plait::c_particles::handles_test {
+
+/// Options that had `first` in their first version, and `added` since a later one.
+struct GrownOptions {
+  std::size_t size = 0;
+  double first = 0;
+  double added = 0;
+};
+
+}  // namespace plait::c_particles::handles_test
+
+template <>
+inline constexpr std::size_t plait::c_particles::detail::first_size<plait::c_particles::handles_test::GrownOptions> =
+    offsetof(plait::c_particles::handles_test::GrownOptions, added);
+
+namespace plait::c_particles::handles_test {
 namespace {
+
+TEST(Options, of_a_program_of_an_earlier_version_have_defaults_for_what_they_lack) {
+  const GrownOptions defaults{.first = 1, .added = 2};
+  GrownOptions given{.first = 0, .added = 77};
+  detail::set_defaults(&given, offsetof(GrownOptions, added), defaults);
+  EXPECT_EQ(given.first, 1);
+  EXPECT_EQ(given.added, 77) << "is behind the program's structure";
+  given.first = 5;
+  const GrownOptions known = detail::known_options(&given, defaults);
+  EXPECT_EQ(known.first, 5);
+  EXPECT_EQ(known.added, 2);
+  given.size = sizeof(std::size_t);
+  EXPECT_THROW((void)detail::known_options(&given, defaults), Error) << "no version is as small";
+  EXPECT_THROW(detail::set_defaults(&given, sizeof(std::size_t), defaults), Error);
+}
 
 TEST(Store, knows_the_types_of_the_fields_that_all_stores_have) {
   const plait_store made;

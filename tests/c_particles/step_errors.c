@@ -184,6 +184,7 @@ static void refuse_nulls(swarm* given) {
   CHECK_REFUSED(plait_system_add_pair_stage(given->system, "pairs", &search), "no kernel");
   search.kernel = use_pairs;
   CHECK_REFUSED(plait_system_add_pair_stage(given->system, NULL, &search), "no name");
+  CHECK_REFUSED(plait_system_add_pair_stage(given->system, "", &search), "no name");
 }
 
 static void refuse_integrators(swarm* given) {

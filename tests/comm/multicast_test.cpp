@@ -2,6 +2,7 @@
 // Multicasts: the tree, delivery into ordinary matching, late receivers, order beside direct messages.
 #include "plait/comm/detail/multicast.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <deque>
@@ -62,6 +63,64 @@ TEST(MulticastTree, cuts_lists_that_do_not_fit_a_packet) {
   for (const detail::Branch& branch : detail::branches(stops_of(500), 20)) {
     EXPECT_LE(branch.stops.size(), 20U);
   }
+}
+
+/// Follows the tree that ranks on `nodes` make of `stops`; counts copies to each rank, and those to another node.
+struct Followed {
+  std::vector<std::uint32_t> nodes;
+  std::size_t stops_max = 1000;
+  std::map<std::uint32_t, int> copies = {};
+  std::size_t crossings = 0;
+
+  void follow(Rank from, std::span<const wire::Stop> stops) {
+    for (const detail::Branch& branch : detail::branches_by_node(stops, stops_max, nodes, from)) {
+      EXPECT_EQ(branch.to.sequence, branch.to.rank * 10);
+      EXPECT_LE(branch.stops.size(), stops_max);
+      ++copies[branch.to.rank];
+      crossings += nodes[branch.to.rank] == nodes[from.value()] ? 0 : 1;
+      follow(Rank{branch.to.rank}, branch.stops);
+    }
+  }
+};
+
+const std::vector<std::vector<std::uint32_t>> node_tables{{0},
+                                                          {0, 0},
+                                                          {0, 1},
+                                                          {5, 5, 2},
+                                                          {0, 1, 0, 1},
+                                                          {0, 0, 0, 1, 1},
+                                                          {1, 0, 2, 0, 2, 2},
+                                                          {0, 1, 2, 0, 1, 2, 0},
+                                                          {3, 3, 3, 3, 3, 3, 1}};
+
+std::size_t node_count(std::vector<std::uint32_t> nodes) {
+  std::ranges::sort(nodes);
+  return static_cast<std::size_t>(std::ranges::unique(nodes).begin() - nodes.begin());
+}
+
+TEST(MulticastTreeOfNodes, reaches_every_rank_once_and_every_other_node_by_one_message) {
+  for (const std::vector<std::uint32_t>& nodes : node_tables) {
+    for (std::uint32_t root = 0; root < nodes.size(); ++root) {
+      std::vector<wire::Stop> stops = stops_of(nodes.size());
+      stops.erase(stops.begin() + root);
+      Followed tree{nodes};
+      tree.follow(Rank{root}, stops);
+      EXPECT_EQ(tree.copies.size(), stops.size());
+      EXPECT_TRUE(std::ranges::all_of(tree.copies, [](const auto& copy) { return copy.second == 1; }));
+      EXPECT_EQ(tree.crossings, node_count(nodes) - 1);
+    }
+  }
+}
+
+TEST(MulticastTreeOfNodes, cuts_lists_that_do_not_fit_a_packet) {
+  std::vector<std::uint32_t> nodes(501);
+  for (std::uint32_t rank = 0; rank < nodes.size(); ++rank) {
+    nodes[rank] = rank % 3;
+  }
+  Followed tree{nodes, 20};
+  tree.follow(Rank{500}, stops_of(500));
+  EXPECT_EQ(tree.copies.size(), 500U);
+  EXPECT_TRUE(std::ranges::all_of(tree.copies, [](const auto& copy) { return copy.second == 1; }));
 }
 
 std::vector<Destination> all_but_root(std::uint32_t count) {

@@ -10,6 +10,14 @@
 
 namespace plait::comm::test {
 
+/// The failures, each detected so long after it.
+inline std::vector<net::SimFailure> noticed_after(nanoseconds length, std::vector<net::SimFailure> failures) {
+  for (net::SimFailure& failure : failures) {
+    failure.noticed_after = length;
+  }
+  return failures;
+}
+
 /// A simulated network with delays, reordering, full queues, small packets and few slots, as `below(n)` draws them:
 /// numbers from 0 to n - 1.
 template <class Below>
@@ -18,8 +26,7 @@ net::SimOptions random_network(unsigned seed, std::vector<net::SimFailure> failu
           .delay_max = std::chrono::microseconds{below(20)},
           .order = below(2) == 0 ? net::SimOrder::kept_in_pair : net::SimOrder::free,
           .retry_probability = below(2) == 0 ? 0.0 : 0.3,
-          .failures = std::move(failures),
-          .failure_noticed_after = std::chrono::microseconds{below(50)},
+          .failures = noticed_after(std::chrono::microseconds{below(50)}, std::move(failures)),
           .packet_bytes_max = 1024,
           .copied_bytes_max = seed % 2 == 0 ? 0U : 5000U,
           .send_queue_packets_max = 1 + below(8),

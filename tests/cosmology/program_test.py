@@ -98,12 +98,21 @@ class Program(ProgramCase):
             with self.subTest(ranks=ranks, workers=workers):
                 self.check_that_a_run_goes_on_bit_for_bit(ranks, workers)
 
-    def check_that_a_run_goes_on_bit_for_bit(self, ranks: int, workers: int) -> None:
+    def test_individual_steps_go_on_bit_for_bit(self) -> None:
+        # So accurate that few particles take the longest step.
+        options = ("--time-steps", "individual", "--accuracy", 3e-5)
+        for ranks, workers in ((2, 1), (1, 2)):
+            with self.subTest(ranks=ranks, workers=workers):
+                end = self.check_that_a_run_goes_on_bit_for_bit(ranks, workers, options)
+                self.assertGreater(len(np.unique(column(end, "TimeBins"))), 1)
+                self.assertTrue((column(end, "KickedMomenta") != column(end, "ComovingMomenta")).any())
+
+    def check_that_a_run_goes_on_bit_for_bit(self, ranks: int, workers: int, more: tuple = ()) -> pathlib.Path:
         environment = {"PLAIT_WORKERS": str(workers)}
         whole, second = (self.folder / f"{name}-{ranks}-{workers}" for name in ("whole", "second"))
         parts = (
-            (self.start, ("--until", 0.0225, "--snapshot-every", 6), whole),
-            (whole / "cosmology-00000006.hdf5", ("--until", 0.0225), second),
+            (self.start, ("--until", 0.0225, "--snapshot-every", 6, *more), whole),
+            (whole / "cosmology-00000006.hdf5", ("--until", 0.0225, *more), second),
         )
         for file, options, out in parts:
             done = run("run", file, *options, "--output", out, ranks=ranks, environment=environment)
@@ -111,6 +120,39 @@ class Program(ProgramCase):
         self.assertEqual(max(whole.glob("*.hdf5")).name, "cosmology-00000012.hdf5")
         name = "cosmology-00000012.hdf5"
         assert_equal_particles(self, whole / name, second / name, "PartType1")
+        return whole / name
+
+    def test_individual_steps_go_on_from_equal_ones_and_back(self) -> None:
+        individual = ("--time-steps", "individual")
+        theta = ("--theta", 0)  # no errors of trees, which differ
+        self.good("run", self.start, "--steps", 4, *theta, "--output", self.folder / "equal")
+        four = "cosmology-00000004.hdf5"
+        text = self.good("run", self.folder / "equal" / four, "--steps", 4, *individual, "-o", self.folder / "own")
+        self.assertIn("updates of a particle", text)
+        self.good("run", self.folder / "own/cosmology-00000008.hdf5", "--steps", 4, "-o", self.folder / "back")
+        self.good("run", self.start, "--steps", 12, *theta, "--output", self.folder / "whole")
+        twelve = "cosmology-00000012.hdf5"
+        for name, most in (
+            ("Coordinates", 1e-6),
+            ("Velocities", 1e-4),
+            ("Potentials", 1e-2),
+            ("ComovingAccelerations", 1e-3),
+        ):
+            back, whole = (column(self.folder / run_of / twelve, name) for run_of in ("back", "whole"))
+            difference = (back - whole + 30) % 60 - 30 if name == "Coordinates" else back - whole
+            self.assertLess(np.abs(difference).max(), most, name)
+
+    def test_individual_steps_with_another_longest_one_begin_anew(self) -> None:
+        individual = ("--time-steps", "individual", "--theta", 0)
+        self.good("run", self.start, "--steps", 4, *individual, "--output", self.folder / "first")
+        last = self.folder / "first/cosmology-00000004.hdf5"
+        self.good("run", last, "--steps", 2, "--step", 0.02, *individual, "--output", self.folder / "other")
+        self.good("run", last, "--steps", 4, *individual, "--output", self.folder / "same")
+        other, same = (
+            column(self.folder / run_of / f"cosmology-0000000{step}.hdf5", "Coordinates")
+            for run_of, step in (("other", 6), ("same", 8))
+        )
+        self.assertLess(np.abs((other - same + 30) % 60 - 30).max(), 1e-4)
 
     def test_a_run_goes_on_by_steps_and_on_other_ranks(self) -> None:
         whole, first, second, three = (self.folder / name for name in ("whole", "first", "second", "three"))
@@ -175,6 +217,8 @@ class Program(ProgramCase):
         self.refused("nowhere.hdf5", "run", self.folder / "nowhere.hdf5", *out)
         self.refused("matter", "run", self.start, "--matter", 0.2, *out)
         self.refused("--step", "run", self.start, "--step", 0, *out)
+        self.refused("--accuracy", "run", self.start, "--accuracy", 0, *out)
+        self.refused("--time-steps", "run", self.start, "--time-steps", "own", *out)
         self.refused("--until", "run", self.start, "--until", 0.01, "--output", self.folder / "out")
         self.refused("mesh of 4", "run", self.start, "--mesh", 4, *out)
 

@@ -514,6 +514,8 @@ contains
     call check(ierr == PLAIT_BAD_ARGUMENT, "a stage that writes no field is refused")
     call plait_system_add_pair_stage(system, "count", mass, [near], count_near, ierr=ierr)
     call check(ierr == PLAIT_BAD_ARGUMENT, "a reach that is a double is refused")
+    call plait_system_add_pair_stage(system, " ", reach, [near], count_near, ierr=ierr)
+    call check(ierr == PLAIT_BAD_ARGUMENT, "a stage without a name is refused")
     call plait_system_take_steps(system, 3, ierr=ierr)
     call check(ierr == PLAIT_BAD_ARGUMENT, "lengths of no kind are refused")
     call plait_system_take_steps(system)

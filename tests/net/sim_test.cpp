@@ -131,9 +131,12 @@ TEST(Sim, answers_retry_when_the_queue_is_full) {
   const auto sender = network.driver(first);
   const auto receiver = network.driver(second);
   EXPECT_EQ(send(*sender, second, 1), Post::posted);
+  EXPECT_FALSE(sender->is_full());
   EXPECT_EQ(send(*sender, second, 1), Post::posted);
+  EXPECT_TRUE(sender->is_full());
   EXPECT_EQ(send(*sender, second, 1), Post::retry);
   EXPECT_TRUE(network.advance());
+  EXPECT_FALSE(sender->is_full());
   EXPECT_EQ(send(*sender, second, 1), Post::posted);
 }
 
@@ -216,7 +219,7 @@ std::optional<Rank> broken_by(Act act) {
 }
 
 TEST(Sim, lets_a_rank_die) {
-  SimNetwork network{2, {.failures = {{second, nanoseconds{5000}}}, .failure_noticed_after = nanoseconds{1000}}};
+  SimNetwork network{2, {.failures = {{second, nanoseconds{5000}, nanoseconds{1000}}}}};
   const auto survivor = network.driver(first);
   const auto dead = network.driver(second);
   network.advance_to(nanoseconds{4900});
@@ -234,6 +237,64 @@ TEST(Sim, lets_a_rank_die) {
   EXPECT_TRUE(poll(*survivor).arrivals.empty()) << "what was on the wire is lost";
   EXPECT_TRUE(poll(*dead).arrivals.empty());
   EXPECT_TRUE(survivor->is_idle());
+}
+
+TEST(Sim, notifies_all_of_a_death_when_it_shall) {
+  SimNetwork network{3, {.failures = {{.rank = second, .at = nanoseconds{5000}, .notice = SimNotice::all}}}};
+  const auto one = network.driver(first);
+  const auto other = network.driver(third);
+  EXPECT_FALSE(network.noticed_failure());
+  network.advance_to(nanoseconds{5000});
+  EXPECT_EQ(network.noticed_failure(), second);
+  for (Driver* const survivor : {one.get(), other.get()}) {
+    EXPECT_EQ(broken_by([&] { (void)poll(*survivor); }), second);
+    EXPECT_EQ(broken_by([&] { (void)poll(*survivor); }), std::nullopt) << "once";
+  }
+}
+
+TEST(Sim, a_slow_interface_takes_longer_for_each_byte_from_its_time_on) {
+  const auto arrival = [](std::vector<SimSlowLink> slow, std::size_t bytes) {
+    SimNetwork network{2, {.cost = distinct, .slow_links = std::move(slow)}};
+    const auto sender = network.driver(first);
+    const auto receiver = network.driver(second);
+    EXPECT_EQ(send(*sender, second, bytes), Post::posted);
+    return time_of_arrival(network, *receiver);
+  };
+  const nanoseconds usual = arrival({}, 1001);
+  EXPECT_EQ(arrival({{.link = 0, .since = nanoseconds{1}}}, 1001), usual) << "it left before";
+  EXPECT_EQ(arrival({{.link = 0}}, 1001), usual + nanoseconds{1000}) << "a slow sender";
+  EXPECT_EQ(arrival({{.link = 1}}, 1001), usual + nanoseconds{1000}) << "a slow receiver";
+  EXPECT_EQ(arrival({{.link = 1, .factor = 4}}, 1001), usual + nanoseconds{3000});
+  EXPECT_EQ(arrival({{.link = 0}}, 1), arrival({}, 1)) << "only its bytes take longer";
+  EXPECT_THROW((SimNetwork{2, {.slow_links = {{.link = 2}}}}), Error);
+  EXPECT_THROW((SimNetwork{2, {.slow_links = {{.link = 0, .factor = 0.5}}}}), Error);
+}
+
+TEST(Sim, bulk_data_of_a_slow_sender_leaves_before_it_arrives) {
+  SimNetwork network{2, {.slow_links = {{.link = 0, .factor = 100}}}};
+  const auto sender = network.driver(first);
+  const auto receiver = network.driver(second);
+  std::vector<std::byte> data(1U << 20U);
+  std::vector<std::byte> buffer(data.size());
+  EXPECT_EQ(receiver->receive_bulk({first, BulkSlot{0}, buffer, 1}), Post::posted);
+  EXPECT_EQ(sender->send_bulk({second, BulkSlot{0}, data, 2}), Post::posted);
+  while (network.advance()) {
+  }
+  EXPECT_EQ(poll(*sender).bulk.size(), 1U);
+  EXPECT_EQ(poll(*receiver).bulk.size(), 1U);
+  EXPECT_TRUE(sender->is_idle());
+}
+
+TEST(Sim, what_it_carries_beside_packets_keeps_its_order) {
+  SimNetwork network{2, {.seed = 3, .delay_max = nanoseconds{100'000}, .order = SimOrder::free}};
+  std::vector<int> arrived;
+  for (int number = 0; number < 50; ++number) {
+    network.carry(first, second, 100, [&arrived, number] { arrived.push_back(number); });
+  }
+  while (network.advance()) {
+  }
+  EXPECT_EQ(arrived.size(), 50U);
+  EXPECT_TRUE(std::ranges::is_sorted(arrived));
 }
 
 TEST(Sim, tells_whoever_had_bulk_data_under_way_with_the_dead) {

@@ -394,7 +394,10 @@ Motion travel(const Bodies& bodies, const Trip& trip) {
           store[sample.velocity][one.place] += one.duration * store[mesh_acceleration][one.place];
         }
       };
-      system.add_slow_force({make_periodic_mesh(runtime.messages(), runtime.scheduler(), options), kick});
+      system.add_slow_force({.sum = make_periodic_mesh(runtime.messages(), runtime.scheduler(), options),
+                             .results = {mesh_acceleration, mesh_potential},
+                             .forces = {mesh_acceleration},
+                             .kick = kick});
     }
     system.update();
     const auto note = [&](auto use) {
@@ -468,8 +471,10 @@ TEST(PeriodicGravity, a_slow_force_is_refused_with_equal_steps_of_trees_and_besi
     const Space space{.root = box, .periodic = {true, true, true}};
     System system{runtime.messages(), runtime.scheduler(), sample.store, {.space = space}};
     const auto add = [&] {
-      system.add_slow_force(
-          {make_periodic_mesh(runtime.messages(), runtime.scheduler(), options_of(sample)), [](Particles&, auto) {}});
+      system.add_slow_force({.sum = make_periodic_mesh(runtime.messages(), runtime.scheduler(), options_of(sample)),
+                             .results = {sample.acceleration, sample.potential},
+                             .forces = {sample.acceleration},
+                             .kick = [](Particles&, auto) {}});
     };
     add();
     EXPECT_THROW(add(), Error);

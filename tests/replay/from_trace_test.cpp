@@ -210,6 +210,20 @@ TEST(FromTrace, leaves_the_recorders_own_work_out_of_computing) {
   EXPECT_EQ(schedule.notices[0], "3.2 % of the recorded time are the recorder's own work: left out of computing");
 }
 
+TEST(FromTrace, reports_the_share_of_an_engines_tasks_that_it_cannot_order) {
+  RecordedRun run{1};
+  run.call(0, CallClass::other, "MPI_Comm_rank", 0, 0);
+  run.call(0, CallClass::begins_or_ends, "MPI_Finalize", 1000, 1000);
+  trace::RankTrace& rank = run.run().ranks[0];
+  rank.engines.push_back({.workers = 2, .carries_calls = true});
+  rank.tasks.push_back({0, {.start = nanoseconds{100}, .end = nanoseconds{700}, .id = 1}});
+  const Schedule schedule = run.schedule();
+  ASSERT_EQ(schedule.notices.size(), 1U);
+  EXPECT_EQ(schedule.notices[0],
+            "1 tasks of plait's engine, 30 % of its workers' time, are left out: the calls of MPI are played, with the "
+            "times between them");
+}
+
 TEST(FromTrace, leaves_out_what_has_one_side_only_and_says_which_message) {
   RecordedRun run{2};
   run.run().ranks[0].names[static_cast<std::size_t>(trace::Role::call_site)][trace::NameId{7}] = "ring+0x1234";

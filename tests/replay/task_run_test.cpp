@@ -78,8 +78,9 @@ class RecordedTasks {
                                           .arrived = us(completed),
                                           .completed = us(completed)}});
   }
-  void flow_task(std::uint64_t id, int submitted, const std::vector<std::uint32_t>& accesses) {
-    run_.ranks[0].flow_tasks.push_back({.id = id, .submitted = us(submitted), .accesses = accesses});
+  void flow_task(std::uint64_t id, int submitted, const std::vector<std::uint32_t>& accesses, std::uint32_t flow = 0) {
+    run_.ranks[0].flow_tasks.push_back(
+        {.communicator = flow, .id = id, .submitted = us(submitted), .accesses = accesses});
   }
 
   [[nodiscard]] trace::RunTrace& trace() { return run_; }
@@ -105,6 +106,19 @@ bool waits_for(const TaskRun& run, std::uint32_t later, std::uint32_t earlier) {
 
 nanoseconds total(const TaskRun& run, const TaskOptions& options = {}) {
   return predict_tasks(run, platform_of(run), options).value().total;
+}
+
+TEST(TasksOfRun, places_of_two_flows_with_one_number_are_two) {
+  constexpr std::uint32_t writes_place_1 = 1U << 2U | 1U;
+  for (const std::uint32_t other : {7U, 8U}) {
+    RecordedTasks recorded{1};
+    recorded.task(0, {.id = 1, .ready = 0, .start = 0, .end = 10});
+    recorded.task(0, {.id = 2, .ready = 0, .start = 20, .end = 30});
+    recorded.flow_task(1, 0, {writes_place_1}, 7);
+    recorded.flow_task(2, 1, {writes_place_1}, other);
+    const TaskRun run = recorded.get();
+    EXPECT_EQ(waits_for(run, node_at(run, 20), node_at(run, 0)), other == 7);
+  }
 }
 
 TEST(TasksOfRun, a_graph_orders_its_tasks_also_by_joins) {

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -30,6 +31,21 @@ TEST(SimulateSettings, are_read) {
   EXPECT_EQ(settings.stack_bytes, 262'144U);
   EXPECT_EQ(settings.report, "r.json");
   EXPECT_FALSE(settings.platform);
+  EXPECT_FALSE(settings.faults);
+  EXPECT_FALSE(settings.costs.other_kinds);
+}
+
+TEST(SimulateSettings, have_faults) {
+  const auto read = read_settings(written(R"({"ranks": 8, "other_kinds_ns": 100000, "faults": {"seed": 17,
+      "kinds": ["delays", "full-disk"], "run_length_ns": 2500, "disk": "runs/one"}})"));
+  ASSERT_TRUE(read) << read.error().what();
+  const SimulationSettings settings = Result<SimulationSettings>{read}.value();
+  EXPECT_EQ(settings.costs.other_kinds, nanoseconds{100'000});
+  ASSERT_TRUE(settings.faults);
+  EXPECT_EQ(settings.faults->seed, 17U);
+  EXPECT_EQ(settings.faults->kinds, (std::vector{FaultKind::delays, FaultKind::full_disk}));
+  EXPECT_EQ(settings.faults->run_length, nanoseconds{2500});
+  EXPECT_EQ(settings.faults->disk, "runs/one");
 }
 
 TEST(SimulateSettings, name_the_file_in_errors) {
@@ -38,7 +54,9 @@ TEST(SimulateSettings, name_the_file_in_errors) {
                                  "{}",
                                  R"({"ranks": "many"})",
                                  R"({"ranks": 2, "kinds": {"a": "b"}})",
-                                 R"({"ranks": 2, "outside": "always"})"}) {
+                                 R"({"ranks": 2, "outside": "always"})",
+                                 R"({"ranks": 2, "faults": {"seed": 1, "kinds": ["fire"], "run_length_ns": 1}})",
+                                 R"({"ranks": 2, "faults": {"kinds": ["delays"], "run_length_ns": 1}})"}) {
     const auto read = read_settings(written(text));
     ASSERT_FALSE(read) << text;
     EXPECT_EQ(read.error().code(), ErrorCode::bad_input);

@@ -41,9 +41,24 @@ TEST(TaskCosts, measures_and_scales_other_kinds) {
   EXPECT_EQ(costs.measured().at("trsm"), 2U);
 }
 
+TEST(TaskCosts, charges_other_kinds_what_is_given_and_runs_their_bodies) {
+  ManualClock machine;
+  TaskCosts costs{{.kinds = {{"gemm", microseconds{5}}}, .other_kinds = microseconds{100}, .bodies = BodyUse::skipped}};
+  std::optional<BodyUse> use;
+  const auto body = [&](BodyUse how) {
+    use = how;
+    machine.advance_to(machine.now() + microseconds{10});
+  };
+  EXPECT_EQ(costs.execute("trsm", body, machine), microseconds{100});
+  EXPECT_EQ(use, BodyUse::runs);
+  EXPECT_TRUE(costs.is_known("trsm"));
+  EXPECT_TRUE(costs.measured().empty());
+}
+
 TEST(TaskCosts, refuses_negative_times_and_scales) {
   EXPECT_THROW(TaskCosts({.kinds = {{"gemm", microseconds{-1}}}}), Error);
   EXPECT_THROW(TaskCosts({.scale = 0}), Error);
+  EXPECT_THROW(TaskCosts({.other_kinds = microseconds{-1}}), Error);
   EXPECT_THROW(TaskCosts({.overhead = microseconds{-1}}), Error);
 }
 

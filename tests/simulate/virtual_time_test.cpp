@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -170,6 +171,26 @@ TEST(VirtualTime, a_measured_task_that_waits_is_not_charged_for_what_others_comp
   EXPECT_EQ(ends[1], milliseconds{1001});
 }
 
+TEST(VirtualTime, a_task_with_a_cost_is_not_charged_for_what_its_body_computes) {
+  TaskCosts costs{{.kinds = {{"known", milliseconds{7}}}}};
+  HandClock machine;
+  VirtualTime time{1, costs, machine, {.outside = OutsideCost::measured}};
+  net::SimOptions options;
+  options.executors = time.executors();
+  net::SimNetwork network{1, options};
+  time.run(network, [&](Rank) {
+    time.executors()[0]->execute("known", [&](BodyUse) {
+      machine.advance(milliseconds{3});
+      EXPECT_EQ(time.peek_clock(), nanoseconds{0});
+      time.wait_for(milliseconds{10});
+      machine.advance(milliseconds{4});
+    });
+    machine.advance(milliseconds{2});
+  });
+  EXPECT_EQ(time.outside(), milliseconds{2});
+  EXPECT_EQ(network.clock().now(), milliseconds{19});
+}
+
 TEST(VirtualTime, a_run_that_waits_for_ever_ends_with_an_error) {
   TaskCosts costs{{}};
   try {
@@ -184,6 +205,97 @@ TEST(VirtualTime, a_run_that_waits_for_ever_ends_with_an_error) {
     EXPECT_EQ(error.code(), ErrorCode::timeout);
     EXPECT_NE(std::string{error.what()}.find("is stuck"), std::string::npos) << error.what();
   }
+}
+
+TEST(VirtualTime, a_rank_whose_sends_are_refused_tries_again_soon) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    TaskCosts costs{{.kinds = {{"work", milliseconds{1}}}}};
+    const SteadyClock machine;
+    VirtualTime time{3, costs, machine};
+    net::SimOptions network_options{.seed = seed, .retry_probability = 0.5, .send_queue_packets_max = 1};
+    network_options.executors = time.executors();
+    net::SimNetwork network{3, network_options};
+    time.run(network, [&](Rank self) {
+      Runtime runtime{network.driver(self), Options{}};
+      (void)ring(runtime, nullptr);
+    });
+    EXPECT_LT(network.clock().now(), milliseconds{7}) << seed;  // an idle step is longer
+  }
+}
+
+TEST(VirtualTime, names_what_ranks_wait_for_in_a_run_that_is_stuck) {
+  TaskCosts costs{{}};
+  const SteadyClock machine;
+  VirtualTime time{
+      2, costs, machine, {.describe_wait = [](Rank rank) { return fmt::format("rank {}", 1 - rank.value()); }}};
+  net::SimOptions network_options;
+  network_options.executors = time.executors();
+  net::SimNetwork network{2, network_options};
+  try {
+    time.run(network, [&](Rank self) {
+      while (self == Rank{0}) {
+        time.executors()[0]->wait();
+      }
+    });
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string{error.what()}.find("1 ranks wait (rank 0 for rank 1)"), std::string::npos) << error.what();
+  }
+}
+
+TEST(VirtualTime, a_thread_that_polls_for_ever_ends_with_an_error) {
+  TaskCosts costs{{}};
+  const SteadyClock machine;
+  VirtualTime time{2, costs, machine, {.resumes_max = 1000}};
+  net::SimOptions network_options;
+  network_options.executors = time.executors();
+  net::SimNetwork network{2, network_options};
+  std::uint32_t polls = 0;
+  try {
+    time.run(network, [&](Rank self) {
+      while (self == Rank{0}) {
+        ++polls;
+        time.wait_for(microseconds{1});
+      }
+    });
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::timeout);
+    EXPECT_NE(std::string{error.what()}.find("threads only poll"), std::string::npos) << error.what();
+  }
+  EXPECT_LE(polls, 1000U);
+}
+
+/// The ends of two ranks that execute ten tasks of 1 ms, with the settings of a fault.
+std::array<nanoseconds, 2> ends_of_tasks(const VirtualTimeOptions& options, std::vector<net::SimFailure> failures) {
+  TaskCosts costs{{.kinds = {{"work", milliseconds{1}}}}};
+  const SteadyClock machine;
+  VirtualTime time{2, costs, machine, options};
+  net::SimOptions network_options;
+  network_options.failures = std::move(failures);
+  network_options.executors = time.executors();
+  net::SimNetwork network{2, network_options};
+  std::array<nanoseconds, 2> ends{};
+  time.run(network, [&](Rank self) {
+    for (int task = 0; task < 10; ++task) {
+      time.executors()[self.value()]->execute("work", [](BodyUse) {});
+    }
+    ends[self.value()] = network.clock().now();
+  });
+  return ends;
+}
+
+TEST(VirtualTime, tasks_of_a_slow_rank_take_longer_from_its_time_on) {
+  const auto ends = ends_of_tasks({.slow_ranks = {{.rank = Rank{1}, .since = milliseconds{4}}}}, {});
+  EXPECT_EQ(ends[0], milliseconds{10});
+  EXPECT_EQ(ends[1], milliseconds{4 + 2 * 6});
+  EXPECT_THROW(ends_of_tasks({.slow_ranks = {{.rank = Rank{2}}}}, {}), Error);
+}
+
+TEST(VirtualTime, a_rank_that_dies_does_not_go_on) {
+  const auto ends = ends_of_tasks({}, {{.rank = Rank{1}, .at = microseconds{4500}}});
+  EXPECT_EQ(ends[0], milliseconds{10});
+  EXPECT_EQ(ends[1], nanoseconds{0});
 }
 
 TEST(VirtualTime, a_graph_without_its_message_ends_as_on_threads) {

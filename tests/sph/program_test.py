@@ -250,6 +250,22 @@ class Program(ProgramCase):
         self.refused("sodd", "run", "--problem", "sodd", *out)
         self.refused("--problem", "run", *out)
         self.refused("--courant", "run", "--problem", "two-bodies", "--courant", -1, *out)
+        self.refused("--accuracy", "run", "--problem", "two-bodies", "--accuracy", 0, *out)
+        copies = ("--copy-every", 2, "--copy-folder", self.folder / "copies")
+        self.refused("--restart requires --copy-every", "run", "--problem", "two-bodies", "--restart", *out)
+        self.refused("keeps no copies", "run", "--problem", "two-bodies", "--time-steps", "plain", *copies, *out)
+
+    def test_copies_of_another_run_are_refused(self) -> None:
+        copies = self.folder / "copies"
+        keep = ("--copy-every", 1, "--copy-folder", copies)
+        sod = ("run", "--problem", "sod", "--resolution", 12, "--steps", 4, "--output", self.folder / "out")
+        self.good(*sod, *keep, ranks=1)
+        self.assertFalse(copies.exists(), "removed at the end")
+        copies.mkdir()
+        (copies / "1-0.copy").write_bytes(b"of another program")
+        self.refused("files of another run", *sod[:-1], self.folder / "more", *keep, ranks=1)
+        text = self.good(*sod[:-1], self.folder / "more", *keep, "--restart", ranks=1)
+        self.assertNotIn("restarted", text)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/trace/reader.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <fstream>
@@ -22,6 +23,8 @@ using Bytes = std::vector<char>;
 
 constexpr std::size_t header_bytes = 4096;
 constexpr std::size_t record_bytes = 64;
+constexpr std::size_t block_bytes = 4096;
+constexpr char checksum_kind = 35;
 
 Bytes load(const std::filesystem::path& file) {
   std::ifstream in{file, std::ios::binary};
@@ -38,6 +41,16 @@ void put(Bytes& bytes, std::size_t offset, T value) {
   std::memcpy(&bytes.at(offset), &value, sizeof value);
 }
 
+/// The file without its checksums, as recorders wrote them before: what damage does to single records.
+Bytes without_checksums(Bytes bytes) {
+  for (std::size_t place = header_bytes; place < bytes.size(); place += record_bytes) {
+    if (bytes[place] == checksum_kind) {
+      std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(place), record_bytes, '\0');
+    }
+  }
+  return bytes;
+}
+
 /// A file of two threads, with events of every kind.
 class Reader : public testing::Test {
  protected:
@@ -45,7 +58,8 @@ class Reader : public testing::Test {
 
   Reader() {
     record(folder_.path(), Rank{0}, 2);
-    valid_ = load(file());
+    checked_ = load(file());
+    valid_ = without_checksums(checked_);
   }
 
   static void record(const std::filesystem::path& folder, Rank rank, std::uint32_t rank_count) {
@@ -94,11 +108,12 @@ class Reader : public testing::Test {
   }
 
   TemporaryFolder folder_;
-  Bytes valid_;
+  Bytes checked_;
+  Bytes valid_;  ///< Without checksums.
 };
 
 TEST_F(Reader, reads_what_was_recorded) {
-  Result<RankTrace> trace = read(valid_);
+  Result<RankTrace> trace = read(checked_);
   ASSERT_TRUE(trace);
   EXPECT_EQ(trace.value().tasks.size(), task_count);
   EXPECT_EQ(trace.value().messages.size(), 5U);
@@ -217,7 +232,7 @@ TEST_F(Reader, survives_files_damaged_at_random) {
   constexpr int run_count = 3000;
   for (int run = 0; run < run_count; ++run) {
     Random random{static_cast<std::uint64_t>(run)};
-    Bytes bytes = valid_;
+    Bytes bytes = random.happens(0.5) ? valid_ : checked_;
     for (std::uint64_t i = random.below(20); i-- > 0;) {
       // The header is small, so it is given its own share of the damage.
       const std::size_t place = random.below(random.happens(0.2) ? 64 : bytes.size());
@@ -237,6 +252,114 @@ TEST_F(Reader, survives_files_damaged_at_random) {
     whole.ranks.push_back(std::move(trace).value());
     EXPECT_GT(whole.clock_line(Rank{1}).to_rank_zero(whole.ranks[1].last_event).count(),
               std::numeric_limits<std::int64_t>::min());
+  }
+}
+
+TEST_F(Reader, reads_checked_files_cut_anywhere) {
+  for (std::size_t size = header_bytes; size <= checked_.size(); size += 37) {
+    Result<RankTrace> trace = read(Bytes(checked_.begin(), checked_.begin() + static_cast<std::ptrdiff_t>(size)));
+    ASSERT_TRUE(trace) << size;
+    EXPECT_TRUE(trace.value().notices.empty()) << trace.value().notices[0];
+  }
+}
+
+/// Files of one thread, of chunks of four blocks.
+class DamagedBlocks : public testing::Test {
+ protected:
+  static constexpr std::uint64_t task_count = 600;
+  static constexpr std::uint64_t in_block = 63;  ///< Records beside the checksum.
+
+  DamagedBlocks() {
+    const SteadyClock clock;
+    {
+      Recorder recorder{clock,
+                        {.folder = folder_.path(), .rank = Rank{0}, .rank_count = 1, .chunk_bytes = 4 * block_bytes}};
+      ThreadRecorder& thread = recorder.thread(WorkerId{0}, "worker 0");
+      for (std::uint64_t i = 0; i < task_count; ++i) {
+        thread.task({.object = i * i, .start = nanoseconds{i}, .end = nanoseconds{2 * i}, .id = i + 1});
+      }
+    }
+    valid_ = load(file());
+  }
+
+  [[nodiscard]] std::filesystem::path file() const { return folder_.path() / "rank-0000.plt"; }
+
+  [[nodiscard]] RankTrace read(const Bytes& bytes) const {
+    store(file(), bytes);
+    return read_rank_trace(file()).value();
+  }
+
+  /// Of all tasks that were recorded; fails for one that was not.
+  static std::size_t count_true(const RankTrace& trace) {
+    for (const auto& [thread, task] : trace.tasks) {
+      const std::uint64_t i = task.id - 1;
+      EXPECT_LT(i, task_count);
+      EXPECT_EQ(task.object, i * i);
+      EXPECT_EQ(task.start, nanoseconds{i});
+      EXPECT_EQ(task.end, nanoseconds{2 * i});
+    }
+    return trace.tasks.size();
+  }
+
+  TemporaryFolder folder_;
+  Bytes valid_;
+};
+
+TEST_F(DamagedBlocks, are_named_and_the_others_read) {
+  Bytes bytes = valid_;
+  bytes[header_bytes + block_bytes + 1000] ^= 1;
+  const RankTrace trace = read(bytes);
+  ASSERT_EQ(trace.notices.size(), 1U);
+  EXPECT_NE(trace.notices[0].find("rank-0000.plt: event 64: 4096 bytes are damaged (their checksum differs)"),
+            std::string::npos)
+      << trace.notices[0];
+  EXPECT_EQ(count_true(trace), task_count - in_block);
+  EXPECT_EQ(trace.threads.size(), 1U);
+}
+
+TEST_F(DamagedBlocks, at_the_begin_of_a_chunk_do_not_lose_the_others) {
+  Bytes bytes = valid_;
+  std::fill_n(bytes.begin() + header_bytes, 512, '\0');
+  const RankTrace trace = read(bytes);
+  EXPECT_EQ(trace.notices.size(), 1U);
+  EXPECT_EQ(count_true(trace), task_count - (in_block - 1));
+}
+
+TEST_F(DamagedBlocks, of_zeros_are_found) {
+  Bytes block = valid_;
+  std::fill_n(block.begin() + header_bytes + block_bytes, block_bytes, '\0');
+  EXPECT_EQ(read(block).notices.size(), 1U);
+  EXPECT_EQ(count_true(read(block)), task_count - in_block);
+  Bytes chunk = valid_;
+  std::fill_n(chunk.begin() + header_bytes, 4 * block_bytes, '\0');
+  const RankTrace trace = read(chunk);
+  ASSERT_EQ(trace.notices.size(), 1U);
+  EXPECT_NE(trace.notices[0].find("1 chunk(s) have zeros only"), std::string::npos) << trace.notices[0];
+  EXPECT_EQ(count_true(trace), task_count - (4 * in_block - 1));
+}
+
+TEST_F(DamagedBlocks, of_records_in_another_order_are_found) {
+  Bytes bytes = valid_;
+  const auto record = bytes.begin() + header_bytes + 3 * record_bytes;
+  std::swap_ranges(record, record + record_bytes, record + record_bytes);
+  EXPECT_EQ(read(bytes).notices.size(), 1U);
+}
+
+TEST_F(DamagedBlocks, lose_no_event_unnoticed_and_give_no_wrong_one) {
+  const std::size_t used = header_bytes + (task_count + 10) * record_bytes;
+  ASSERT_LT(used, valid_.size());
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    Random random{seed};
+    const std::size_t place = header_bytes + random.below(used - header_bytes);
+    const std::size_t length = std::min(std::size_t{1} << random.below(13), used - place);
+    Bytes bytes = valid_;
+    for (std::size_t i = place; i < place + length; ++i) {
+      bytes[i] = static_cast<char>(length == 1 ? bytes[i] ^ (1 << random.below(8)) : random.below(256));
+    }
+    const RankTrace trace = read(bytes);
+    EXPECT_TRUE(count_true(trace) == task_count || !trace.notices.empty()) << seed;
+    EXPECT_GE(trace.tasks.size() + 3 * in_block, task_count) << seed;
+    ASSERT_FALSE(HasFailure()) << seed;
   }
 }
 

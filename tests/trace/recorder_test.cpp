@@ -24,7 +24,7 @@ namespace {
 using test::TemporaryFolder;
 
 constexpr std::uint32_t chunk_bytes = 4096;
-constexpr std::uint64_t records_in_chunk = chunk_bytes / 64 - 1;  // beside the chunk's own
+constexpr std::uint64_t records_in_chunk = chunk_bytes / 64 - 2;  // beside the chunk's own and the checksum
 
 RecorderOptions options_in(const TemporaryFolder& folder) {
   return {.folder = folder.path() / "run", .rank = Rank{3}, .rank_count = 4, .chunk_bytes = chunk_bytes};
@@ -241,7 +241,16 @@ TEST(Recorder, lays_bytes_down_as_the_format_says) {
   EXPECT_EQ(bytes[40], 77);                                                   // the clock at time 0
   EXPECT_EQ(std::memcmp(&bytes[4096], "\1\0\xFF\xFF\0\0\0\0main\0", 13), 0);  // the chunk
   EXPECT_EQ(std::memcmp(&bytes[4096 + 64], "\6\0\xFF\xFF\0\0\0\0\2\1\0\0\0\0\0\0\4\3\0", 19), 0);
-  EXPECT_EQ(bytes[4096 + 128], 0);
+  EXPECT_EQ(std::memcmp(&bytes[4096 + 128], "\x23\0\0\0\0\0\0\0", 8), 0);  // the checksum of both
+  std::array<std::uint64_t, 2> sums{};
+  for (std::size_t at = 4096; at < 4096 + 128; at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, &bytes[at], 8);
+    sums[0] += word;
+    sums[1] += sums[0];
+  }
+  EXPECT_EQ(std::memcmp(&bytes[4096 + 136], sums.data(), 16), 0);
+  EXPECT_EQ(bytes[4096 + 192], 0);
 }
 
 TEST(Recorder, goes_on_in_another_chunk_when_one_is_full) {

@@ -50,6 +50,14 @@ void add_run_options(CLI::App& run, RunSettings& settings) {
       ->required();
   settings.steps.diagnose_steps = 16;
   app::add_step_options(run, settings.steps, "to the scale factor 1, today", "Scale factor to reach");
+  const std::map<std::string, cosmology::StepKind> kinds{{"equal", cosmology::StepKind::equal},
+                                                         {"individual", cosmology::StepKind::individual}};
+  run.add_option("--time-steps",
+                 settings.kind,
+                 "equal: the longest for all particles; individual: for the mesh, each particle as long as it may "
+                 "[equal]")
+      ->type_name("TEXT")
+      ->transform(CLI::CheckedTransformer(kinds).description("{equal,individual}"));
   const auto change = [&](const char* name, auto access, const char* text) {
     using Value = std::remove_reference_t<decltype(access(std::declval<RunState&>()))>;
     const auto note = [&settings, access](const Value& value) {
@@ -61,6 +69,10 @@ void add_run_options(CLI::App& run, RunSettings& settings) {
       "--step",
       [](RunState& s) -> double& { return s.parameters.step_max; },
       "Longest step in the logarithm of the scale factor [0.01]");
+  change(
+      "--accuracy",
+      [](RunState& s) -> double& { return s.parameters.accuracy; },
+      "Of individual steps: at most sqrt(2 accuracy softening / acceleration) in time [0.025]");
   change(
       "--theta",
       [](RunState& s) -> double& { return s.parameters.theta; },

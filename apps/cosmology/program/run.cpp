@@ -48,17 +48,43 @@ void visit_newer_state(State& state, Visit visit) {
   visit("DomainsAlongY", state.grid.y);
   visit("DomainsAlongZ", state.grid.z);
   visit("DomainCuts", state.cuts);
+  visit("KindOfSteps", state.kind);
+  visit("Accuracy", state.parameters.accuracy);
+}
+
+/// Adds the state of individual steps: all particles begin one.
+void add_own_steps(const Bodies& bodies, hdf5::SnapshotLayout& layout) {
+  if (!bodies.own) {
+    return;
+  }
+  using hdf5::Absent;
+  layout.datasets.push_back({"KickedMomenta",
+                             bodies.momentum,
+                             {.dimension = hdf5::velocity_dimension,
+                              .description = "a^2 dx/dt after the kick by half of the next step",
+                              .absent = Absent::zero,
+                              .scale_exponent = -1}});
+  layout.datasets.push_back({"MeshAccelerations",
+                             bodies.own->mesh_acceleration,
+                             {.dimension = hdf5::acceleration_dimension,
+                              .description = "Accelerations by the mesh, comoving",
+                              .absent = Absent::zero,
+                              .scale_exponent = -2}});
+  layout.datasets.push_back(
+      {"TimeBins", bodies.own->steps.bin, {.description = "Of time steps", .absent = Absent::zero}});
 }
 
 hdf5::SnapshotLayout layout_to_read(const Bodies& bodies, double file_length) {
-  return {
+  hdf5::SnapshotLayout layout{
       .units = units,
       .datasets =
           {{"Velocities", bodies.peculiar, {.dimension = hdf5::velocity_dimension}},
            {"Masses",
             bodies.mass,
             {.dimension = hdf5::mass_dimension, .absent = hdf5::Absent::mass_table, .valid = hdf5::Valid::positive}},
-           {"ComovingMomenta", bodies.momentum, {.dimension = hdf5::velocity_dimension, .absent = hdf5::Absent::zero}},
+           {"ComovingMomenta",
+            bodies.momentum_now(),
+            {.dimension = hdf5::velocity_dimension, .absent = hdf5::Absent::zero}},
            {"ComovingAccelerations",
             bodies.acceleration,
             {.dimension = hdf5::acceleration_dimension, .absent = hdf5::Absent::zero}},
@@ -69,29 +95,34 @@ hdf5::SnapshotLayout layout_to_read(const Bodies& bodies, double file_length) {
       .kinds = hdf5::kind_bit(1),
       .is_comoving = true,
       .file_units = hdf5::Units{.length = centimetres * file_length, .mass = grams, .time = seconds * file_length}};
+  add_own_steps(bodies, layout);
+  return layout;
 }
 
 hdf5::SnapshotLayout layout_to_write(const Bodies& bodies) {
-  return {.units = units,
-          .datasets = {
-              {"Velocities",
-               bodies.peculiar,
-               {.dimension = hdf5::velocity_dimension, .description = "Peculiar velocities, a dx/dt"}},
-              {"ComovingMomenta",
-               bodies.momentum,
-               {.dimension = hdf5::velocity_dimension, .description = "a^2 dx/dt", .scale_exponent = -1}},
-              {"Masses", bodies.mass, {.dimension = hdf5::mass_dimension}},
-              {"Potentials", bodies.potential, {.dimension = hdf5::specific_energy_dimension, .scale_exponent = -1}},
-              {"ComovingAccelerations",
-               bodies.acceleration,
-               {.dimension = hdf5::acceleration_dimension,
-                .description = "Accelerations by gravity, comoving",
-                .scale_exponent = -2}},
-              {"FOFGroupIDs",
-               bodies.group,
-               {.description = "Groups by friends of friends: the smallest id in each; 2^64 - 1 in none",
-                .valid = hdf5::Valid::any}},
-              {"Costs", Particles::cost, {.description = "Interactions that the last force took"}}}};
+  hdf5::SnapshotLayout layout{
+      .units = units,
+      .datasets = {
+          {"Velocities",
+           bodies.peculiar,
+           {.dimension = hdf5::velocity_dimension, .description = "Peculiar velocities, a dx/dt"}},
+          {"ComovingMomenta",
+           bodies.momentum_now(),
+           {.dimension = hdf5::velocity_dimension, .description = "a^2 dx/dt", .scale_exponent = -1}},
+          {"Masses", bodies.mass, {.dimension = hdf5::mass_dimension}},
+          {"Potentials", bodies.potential, {.dimension = hdf5::specific_energy_dimension, .scale_exponent = -1}},
+          {"ComovingAccelerations",
+           bodies.acceleration,
+           {.dimension = hdf5::acceleration_dimension,
+            .description = "Accelerations by gravity, comoving",
+            .scale_exponent = -2}},
+          {"FOFGroupIDs",
+           bodies.group,
+           {.description = "Groups by friends of friends: the smallest id in each; 2^64 - 1 in none",
+            .valid = hdf5::Valid::any}},
+          {"Costs", Particles::cost, {.description = "Of the last force or of late updates, for domains"}}}};
+  add_own_steps(bodies, layout);
+  return layout;
 }
 
 hdf5::SnapshotHeader header_of(const RunState& state) {
@@ -112,7 +143,7 @@ hdf5::SnapshotHeader header_of(const RunState& state) {
 }
 
 void set_peculiar_velocities(Bodies& bodies, double scale_factor) {
-  std::ranges::transform(bodies.store[bodies.momentum],
+  std::ranges::transform(bodies.store[bodies.momentum_now()],
                          bodies.store[bodies.peculiar].begin(),
                          [=](const Vector& momentum) { return (1 / scale_factor) * momentum; });
 }
@@ -155,6 +186,10 @@ RunState state_from(const hdf5::SnapshotInfo& info, const RunSettings& settings,
   if (now.theta != before.theta || now.softening != before.softening || now.mesh != before.mesh) {
     state.is_in_place = false;  // its forces are others
   }
+  if (state.kind != settings.kind) {
+    state.kind = settings.kind;
+    state.is_in_place = false;
+  }
   return state;
 }
 
@@ -170,7 +205,7 @@ RunState read(const RunSettings& settings, Bodies& bodies, std::uint32_t rank, s
   const double edge = state.parameters.box;
   for (std::size_t i = 0; i < bodies.store.size(); ++i) {
     if (!is_ours) {
-      bodies.store[bodies.momentum][i] = to_momentum * bodies.store[bodies.peculiar][i];
+      bodies.store[bodies.momentum_now()][i] = to_momentum * bodies.store[bodies.peculiar][i];
     }
     Vector& place = bodies.store.positions()[i];
     place = plait::particles::Space{{{0, 0, 0}, {edge, edge, edge}}, {true, true, true}}.wrap(place);
@@ -182,6 +217,7 @@ void check(const RunState& state) {
   const Parameters& p = state.parameters;
   app::require(state.scale_factor > 0 && state.scale_factor < 1e3, "--redshift", "above -1");
   app::require(p.step_max > 0 && p.step_max <= 1, "--step", "above 0, at most 1");
+  app::require(p.accuracy > 0 && std::isfinite(p.accuracy), "--accuracy", "a number above 0");
   app::require(p.theta >= 0 && p.theta < 2, "--theta", "a number from 0 (direct sum) to below 2");
   app::require(std::isfinite(p.softening) && p.softening >= 0, "--softening", "a length of 0 or more");
   (void)state.universe.expansion();
@@ -215,28 +251,50 @@ void check_mass(plait::Runtime& runtime, const Bodies& bodies, const RunState& s
 }
 
 /// Sets the groups of `bodies`; returns those of all ranks, the heaviest first.
-std::vector<plait::particles::FriendGroup> find_groups(plait::Runtime& runtime,
-                                                       Simulation& simulation,
-                                                       Bodies& bodies) {
-  using plait::particles::FriendGroup;
+std::vector<GroupRow> find_groups(plait::Runtime& runtime, Simulation& simulation, Bodies& bodies) {
   const plait::particles::FriendGroups found = simulation.groups();
   std::ranges::copy(found.of_particle, bodies.store[bodies.group].begin());
-  std::vector<FriendGroup> all;
-  for (const plait::Bytes& bytes : plait::all_gather(runtime.messages(), std::as_bytes(std::span{found.groups}))) {
-    const auto* const first = reinterpret_cast<const FriendGroup*>(bytes.data());
-    all.insert(all.end(), first, first + bytes.size() / sizeof(FriendGroup));
+  const std::vector<double> radii = simulation.half_mass_radii(found);
+  std::vector<GroupRow> mine;
+  for (std::size_t i = 0; i < radii.size(); ++i) {
+    mine.push_back({found.groups[i], radii[i]});
   }
-  std::ranges::sort(all, [](const FriendGroup& one, const FriendGroup& other) {
+  std::vector<GroupRow> all;
+  for (const plait::Bytes& bytes : plait::all_gather(runtime.messages(), std::as_bytes(std::span{mine}))) {
+    const auto* const first = reinterpret_cast<const GroupRow*>(bytes.data());
+    all.insert(all.end(), first, first + bytes.size() / sizeof(GroupRow));
+  }
+  std::ranges::sort(all, [](const GroupRow& one, const GroupRow& other) {
     return std::pair{-one.mass, one.id} < std::pair{-other.mass, other.id};
   });
   return all;
 }
 
+/// Prepares individual steps: the steps of the run that goes on, or new ones from the present momenta.
+void prepare_own_steps(Bodies& bodies, const RunState& state, std::uint32_t ranks) {
+  if (!bodies.own) {
+    return;
+  }
+  Particles& store = bodies.store;
+  if (!is_in_place(state, ranks)) {
+    std::ranges::copy(std::as_const(store)[bodies.own->momentum_now], store[bodies.momentum].begin());
+    return;
+  }
+  std::ranges::copy(std::as_const(store)[bodies.own->steps.bin], store[bodies.own->steps.bin_seen].begin());
+  std::ranges::fill(store[bodies.own->steps.begin], own_steps_now(state));
+}
+
 /// The scale factors at the end of the steps. Keeps the steps of the run that goes on if its end is one of their ends.
 std::vector<double> ends_of_steps(const RunSettings& settings, RunState& state) {
   const StepGrid anew{state.scale_factor, state.step, state.parameters.step_max};
+  const auto begin_steps = [&state](const StepGrid& steps) {
+    state.steps = steps;
+    state.is_in_place = state.is_in_place && state.kind == StepKind::equal;  // individual ones are parts of the grid's
+  };
   if (settings.steps.steps) {
-    state.steps = state.steps.length > 0 ? state.steps : anew;
+    if (state.steps.length == 0) {
+      begin_steps(anew);
+    }
     std::vector<double> ends;
     for (std::uint64_t i = 1; i <= *settings.steps.steps; ++i) {
       ends.push_back(state.steps.begin_of(state.step + i));
@@ -252,7 +310,7 @@ std::vector<double> ends_of_steps(const RunSettings& settings, RunState& state) 
   constexpr double tolerance = 1e-9;
   double count = length / state.steps.length;
   if (!(std::abs(count - std::round(count)) < tolerance * count)) {
-    state.steps = anew;
+    begin_steps(anew);
     count = std::ceil(length / anew.length - tolerance);
     state.steps.length = length / std::max(count, 1.0);
   }
@@ -328,13 +386,14 @@ void write_initial_condition(plait::Runtime& runtime, const InitialShape& shape,
 void run_cosmology(plait::Runtime& runtime, const RunSettings& settings) {
   const app::SnapshotFolder folder{"cosmology", settings.steps};
   const bool is_first = runtime.self() == plait::Rank{0};
-  Bodies bodies;
+  Bodies bodies{settings.kind};
   RunState start;
   std::vector<double> ends;
   app::agree(runtime, [&] {
     start = read(settings, bodies, runtime.self().value(), runtime.rank_count());
     check(start);
     ends = ends_of_steps(settings, start);
+    prepare_own_steps(bodies, start, runtime.rank_count());
     if (is_first) {
       folder.prepare(settings.steps);
     }
@@ -353,9 +412,9 @@ void run_cosmology(plait::Runtime& runtime, const RunSettings& settings) {
     });
   };
   const auto write = [&] {
-    const std::vector<plait::particles::FriendGroup> groups = find_groups(runtime, simulation, bodies);
-    set_peculiar_velocities(bodies, simulation.state().scale_factor);
+    const std::vector<GroupRow> groups = find_groups(runtime, simulation, bodies);
     const RunState state = simulation.whole_state();
+    set_peculiar_velocities(bodies, state.scale_factor);
     plait::barrier(runtime.messages());  // HDF5 calls MPI itself: no message may be pending
     app::agree(runtime, [&] {
       if (is_first) {
@@ -369,6 +428,9 @@ void run_cosmology(plait::Runtime& runtime, const RunSettings& settings) {
   auto end = ends.begin();
   app::run_steps(runtime, ends.size(), settings.steps, {[&] { simulation.step(*end++); }, diagnose, write});
   app::print_times(runtime, simulation.take_times());
+  if (is_first && bodies.own) {
+    fmt::print("{:.2f} updates of a particle for each step of the mesh\n", simulation.updates_a_step());
+  }
   if (is_first) {
     fmt::print("snapshots and {} are in {}\n", PowerFile::name, folder.folder.string());
   }

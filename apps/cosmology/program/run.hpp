@@ -15,6 +15,7 @@ namespace cosmology {
 struct RunSettings {
   std::filesystem::path input;
   app::StepSettings steps;
+  StepKind kind = StepKind::equal;
   std::vector<std::function<void(RunState&)>> changes;  ///< Of what the file has.
   std::optional<double> redshift;                       ///< Of files without one.
   double file_length = 1;                               ///< Mpc; the unit of files that name none.

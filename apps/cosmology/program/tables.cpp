@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosmology/program/tables.hpp"
 
-#include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <span>
 
 #include <fmt/format.h>
 
 #include "plait/files/partial_file.hpp"
 #include "plait/files/system_file.hpp"
+#include "plait/particles/groups/halo_shape.hpp"
 
 namespace cosmology {
 
@@ -46,21 +47,30 @@ void PowerFile::add(const RunState& state, const plait::particles::PowerSpectrum
   write_text(path_, head + rows_);
 }
 
-void write_groups(const std::filesystem::path& file,
-                  const RunState& state,
-                  const std::vector<plait::particles::FriendGroup>& groups) {
+namespace {
+
+/// The physical radius of a sphere of the mass in 200 times the mean density of matter.
+double radius_of(double mass, const RunState& state) {
+  const double expansion = 100 * state.universe.hubble;
+  const double density = state.universe.matter * 3 * expansion * expansion / (8 * std::numbers::pi * gravity);
+  return state.scale_factor * std::cbrt(3 * mass / (4 * std::numbers::pi * 200 * density));
+}
+
+}  // namespace
+
+void write_groups(const std::filesystem::path& file, const RunState& state, const std::vector<GroupRow>& groups) {
   std::string text = fmt::format(
       "# groups of plait-cosmology, scale factor {:.8g}: friends of friends, 0.2 mean distances, 20 particles or more\n"
       "# id  members  mass[1e10 Msun]  x y z[Mpc]  vx vy vz[km/s]  radius[Mpc]  dispersion[km/s]  "
-      "intermediate/longest  shortest/longest axis  specific angular momentum x y z[Mpc km/s, physical]\n",
+      "intermediate/longest  shortest/longest axis  specific angular momentum x y z[Mpc km/s, physical]  "
+      "half-mass radius[Mpc]  spin parameter\n",
       state.scale_factor);
-  for (const plait::particles::FriendGroup& group : groups) {
-    const auto& extents = plait::particles::principal_axes(group.extent).values;
-    const auto axis = [&](std::size_t number) { return std::sqrt(std::max(extents[number], 0.0) / extents[0]); };
+  for (const GroupRow& group : groups) {
+    const plait::particles::AxisRatios axes = plait::particles::axis_ratios(group);
     const Vector spin = (1 / group.mass) * group.angular_momentum;
     text += fmt::format(
         "{} {} {:.6g} {:.6f} {:.6f} {:.6f} {:.4f} {:.4f} {:.4f} {:.5g} {:.5g} "
-        "{:.4f} {:.4f} {:.5g} {:.5g} {:.5g}\n",
+        "{:.4f} {:.4f} {:.5g} {:.5g} {:.5g} {:.5g} {:.5g}\n",
         group.id,
         group.members,
         group.mass,
@@ -72,11 +82,13 @@ void write_groups(const std::filesystem::path& file,
         group.velocity.z,
         group.radius(),
         group.speed(),
-        axis(1),
-        axis(2),
+        axes.intermediate,
+        axes.shortest,
         spin.x,
         spin.y,
-        spin.z);
+        spin.z,
+        group.half_mass_radius,
+        plait::particles::spin_parameter(group, radius_of(group.mass, state), gravity));
   }
   write_text(file, text);
 }

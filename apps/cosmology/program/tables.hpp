@@ -28,9 +28,12 @@ class PowerFile {
   double first_growth_ = 1;
 };
 
+/// A group, and the comoving distance from its centre within which half of its mass is.
+struct GroupRow : plait::particles::FriendGroup {
+  double half_mass_radius = 0;
+};
+
 /// The table of the groups of all ranks, the heaviest first. Throws: `plait::Error`.
-void write_groups(const std::filesystem::path& file,
-                  const RunState& state,
-                  const std::vector<plait::particles::FriendGroup>& groups);
+void write_groups(const std::filesystem::path& file, const RunState& state, const std::vector<GroupRow>& groups);
 
 }  // namespace cosmology

@@ -23,6 +23,7 @@
 #include "pic/parallel/plain_way.hpp"
 #include "support/agree.hpp"
 #include "support/choice.hpp"
+#include "support/mpi/host_copies.hpp"
 #include "support/output_folder.hpp"
 #include "support/progress_bar.hpp"
 #include "support/restart.hpp"
@@ -251,12 +252,18 @@ Problem<D> prepare(const RunSettings& settings, int ranks) {
   });
 }
 
+app::Existing treatment_of_existing(const RunSettings& settings) {
+  return settings.restarts     ? app::Existing::kept
+         : settings.overwrites ? app::Existing::removed
+                               : app::Existing::refused;
+}
+
+constexpr const char* remedy = "--force, or go on from its checkpoints with --restart";
+
 /// Creates a folder that is writable and without files of another run. Collective. Throws: `app::AgreedError`.
 std::filesystem::path prepare_folder(app::OutputFolder folder, const RunSettings& settings, int rank) {
-  folder.existing = settings.restarts     ? app::Existing::kept
-                    : settings.overwrites ? app::Existing::removed
-                                          : app::Existing::refused;
-  folder.remedy = "--force, or go on from its checkpoints with --restart";
+  folder.existing = treatment_of_existing(settings);
+  folder.remedy = remedy;
   const auto on_first = [&] {
     if (rank == 0) {
       app::prepare_output(folder);
@@ -266,33 +273,6 @@ std::filesystem::path prepare_folder(app::OutputFolder folder, const RunSettings
     throw app::AgreedError{*trouble};
   }
   return folder.path;
-}
-
-/// The copies in the memory of this host. Collective. Throws: `app::AgreedError`.
-std::unique_ptr<plait::data::BuddyFiles> open_copies(plait::Runtime& runtime, const RunSettings& settings) {
-  MPI_Comm host = MPI_COMM_NULL;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
-  const plait::files::MpiRanks sharers{host};
-  plait::data::BuddyFolder folder{.path = settings.copy_folder, .self = sharers.self(), .sharers = sharers.count()};
-  MPI_Comm_free(&host);
-  prepare_folder(
-      {.path = folder.path, .option = "--copy-folder", .suffix = ".copy"}, settings, static_cast<int>(folder.self));
-  return app::as_agreed([&] { return std::make_unique<plait::data::BuddyFiles>(runtime.messages(), folder); });
-}
-
-/// What a store has; nothing, and the reason printed, if that cannot be read. Collective. Throws: `app::AgreedError`.
-std::optional<plait::data::NewestCheckpoint> find_readable(plait::data::CheckpointStore& store, bool is_first) {
-  try {
-    return app::as_agreed([&] { return store.read_newest("plait-pic", {}); });
-  } catch (const app::AgreedError& error) {
-    if (error.code() != plait::ErrorCode::bad_input) {
-      throw;
-    }
-    if (is_first) {
-      fmt::print(stderr, "plait-pic: {}\n", error.what());
-    }
-    return std::nullopt;
-  }
 }
 
 /// The checkpoint to continue from, if there is one: the newest of files and `copies`, which may be null. Collective.
@@ -305,11 +285,11 @@ std::optional<plait::data::Checkpoint> find_checkpoint(plait::data::CheckpointSt
                                                        bool is_first) {
   std::optional<plait::data::NewestCheckpoint> newest;
   if (copies != nullptr) {
-    newest = find_readable(*copies, is_first);
+    newest = app::find_readable(*copies, "plait-pic", is_first);
   }
   if (!newest) {
     newest = app::find_checkpoint(files, "plait-pic", {}, settings.checkpoint_folder, is_first);
-  } else if (std::optional<plait::data::NewestCheckpoint> file = find_readable(files, is_first);
+  } else if (std::optional<plait::data::NewestCheckpoint> file = app::find_readable(files, "plait-pic", is_first);
              file && file->checkpoint.step > newest->checkpoint.step) {
     newest = std::move(file);
   }
@@ -360,7 +340,7 @@ int run_in(const RunSettings& settings, const WayKind& kind, Ranks& ranks, plait
   std::vector<Keeping> keepings;
   const bool is_first = ranks.self() == 0;
   if (settings.copy_steps > 0) {
-    copies = open_copies(*runtime, settings);
+    copies = app::open_host_copies(*runtime, settings.copy_folder, treatment_of_existing(settings), remedy);
     keepings.push_back({{*copies, "plait-pic", is_first}, settings.copy_steps});
   }
   std::optional<plait::data::Checkpoint> checkpoint;

@@ -60,6 +60,16 @@ CLI::App* add_run(CLI::App& app, RunSettings& settings) {
   run->add_flag("--small-snapshots",
                 settings.snapshots.are_small,
                 "Leave out what only a bitwise equal continuation needs: a third of the size");
+  run->add_option("--copy-every",
+                  settings.copies.steps,
+                  "Steps between copies in the memory of hosts, which outlive a rank; removed at the end [none]");
+  run->add_option("--copy-folder", settings.copies.folder, "Where copies are: in memory, on each host")
+      ->capture_default_str();
+  run->add_flag("--restart",
+                settings.copies.restarts,
+                "Go on from the newest copy; begin where there is none. All other options must be the same")
+      ->needs("--copy-every")
+      ->excludes("--force");
   run->add_option(
          "--time-steps",
          settings.time_steps,
@@ -86,6 +96,7 @@ CLI::App* add_run(CLI::App& app, RunSettings& settings) {
   physics.add("--energy-min", settings.energy_min, "Lowest specific energy [0]");
   physics.add("--gravity", settings.gravity, "Gravitational constant; 0: none");
   physics.add("--softening", settings.softening, "Plummer softening length");
+  physics.add("--accuracy", settings.accuracy, "Longest steps by gravity: sqrt(2 A softening / acceleration) [0.025]");
   physics.add("--theta", settings.theta, "Opening angle of the tree; 0: direct summation [0.5]");
   return run;
 }

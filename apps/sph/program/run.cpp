@@ -20,11 +20,14 @@
 #include "sph/diagnostics.hpp"
 #include "sph/parallel/simulation.hpp"
 #include "sph/plain_model.hpp"
+#include "sph/program/copies.hpp"
 #include "sph/program/files.hpp"
 #include "support/agree.hpp"
 #include "support/choice.hpp"
+#include "support/mpi/host_copies.hpp"
 #include "support/output_folder.hpp"
 #include "support/progress_bar.hpp"
+#include "support/restart.hpp"
 
 namespace sph {
 
@@ -77,8 +80,35 @@ Scheme merge(Scheme scheme, const RunSettings& settings) {
   take(scheme.energy_min, settings.energy_min, "--energy-min", 0.0F, Bound::at_least);
   take(scheme.gravity.constant, settings.gravity, "--gravity", 0.0, Bound::at_least);
   take(scheme.gravity.softening, settings.softening, "--softening", 0.0, Bound::at_least);
+  take(scheme.gravity.accuracy, settings.accuracy, "--accuracy", 0.0, Bound::more_than);
   take(scheme.gravity.theta, settings.theta, "--theta", 0.0, Bound::at_least);
   return scheme;
+}
+
+/// What determines the result of a run.
+app::Description description_of(const RunSettings& s) {
+  app::Description description{{"file", s.input.string()},
+                               {"problem", s.problem},
+                               {"resolution", std::to_string(s.options.resolution)},
+                               {"seed", std::to_string(s.options.seed)},
+                               {"time steps", s.time_steps}};
+  const auto add = [&](const char* name, const auto& value) {
+    description[name] = value ? fmt::format("{}", *value) : "";
+  };
+  add("end", s.until);
+  add("scheme", s.scheme);
+  add("kernel", s.kernel);
+  add("eta", s.eta);
+  add("gamma", s.gamma);
+  add("courant", s.courant);
+  add("viscosity", s.viscosity);
+  add("smoothing-max", s.smoothing_max);
+  add("energy-min", s.energy_min);
+  add("gravity", s.gravity);
+  add("softening", s.softening);
+  add("accuracy", s.accuracy);
+  add("theta", s.theta);
+  return description;
 }
 
 /// One run of the program.
@@ -94,12 +124,16 @@ class Run {
 
  private:
   void start();
+  /// Goes on from the newest copy, if there is one.
+  void restart();
   void prepare_steps();
   /// Whether the run has the steps of the file: these are parts of the time from begin to end, and have its physics.
   [[nodiscard]] bool goes_on(const SavedSteps& steps) const;
   /// The time from which parts of the run are counted.
   [[nodiscard]] double begin_of_steps() const { return state_.steps ? state_.steps->begin : state_.time; }
   void write();
+  /// Copies the run to the memory of hosts.
+  void copy();
   void open_log();
   [[nodiscard]] Totals totals();
   void log_totals();
@@ -117,11 +151,16 @@ class Run {
   StateFields state_fields_{fields_, step_fields_};
   Problem problem_;
   RunState state_;
+  double begin_ = 0;  ///< From which snapshots are counted.
   double until_ = 0;
   std::uint64_t total_ = 0;  ///< Particles.
   std::uint64_t updated_ = 0;
   std::uint32_t snapshots_ = 0;
+  bool is_restarted_ = false;
+  std::uint64_t first_step_ = 0;  ///< Before which a file was written, of a run that goes on from one.
   double seconds_ = 0;
+  std::unique_ptr<plait::data::BuddyFiles> copies_;
+  std::optional<app::CheckpointWriter> copy_writer_;
   std::unique_ptr<PlainModel> plain_;
   std::unique_ptr<Simulation> simulation_;
   std::function<StepReport(double goal)> advance_;
@@ -134,6 +173,9 @@ void Run::start() {
   app::agree(runtime_, [&] {
     const std::uint32_t rank = runtime_.self().value();
     const std::uint32_t ranks = runtime_.rank_count();
+    if (settings_.copies.steps > 0 && settings_.time_steps == "plain") {
+      throw Error{ErrorCode::bad_argument, "--copy-every: the reference model (--time-steps plain) keeps no copies"};
+    }
     if (settings_.problem.empty() == settings_.input.empty()) {
       throw Error{ErrorCode::bad_argument, "what is to be run? Give either a file or --problem (see --help)"};
     }
@@ -162,17 +204,50 @@ void Run::start() {
       app::prepare_output({.path = output_,
                            .prefix = "sph-",
                            .suffix = ".hdf5",
-                           .existing = settings_.overwrites ? app::Existing::kept : app::Existing::refused});
+                           .existing = settings_.overwrites || settings_.copies.restarts ? app::Existing::kept
+                                                                                         : app::Existing::refused});
     }
   });
+  first_step_ = state_.step;
+  begin_ = begin_of_steps();
+  if (settings_.copies.steps > 0) {
+    restart();
+  }
   total_ = store_.size();
   plait::all_reduce(group_, std::span{&total_, 1}).wait();
+}
+
+void Run::restart() {
+  const app::Existing existing = settings_.copies.restarts ? app::Existing::kept
+                                 : settings_.overwrites    ? app::Existing::removed
+                                                           : app::Existing::refused;
+  copies_ = app::open_host_copies(
+      runtime_, settings_.copies.folder, existing, "--force, or go on from its copies with --restart");
+  copy_writer_.emplace(*copies_, "plait-sph", is_first_);
+  if (!settings_.copies.restarts) {
+    return;
+  }
+  const std::optional<plait::data::NewestCheckpoint> newest = app::find_readable(*copies_, "plait-sph", is_first_);
+  if (!newest) {
+    return;
+  }
+  app::agree(runtime_, [&] {
+    app::throw_unless_same(newest->checkpoint, description_of(settings_));
+    const RunPlace place = go_on(newest->checkpoint, store_, state_fields_, runtime_.rank_count());
+    state_ = place.state;
+    begin_ = place.begin;
+    snapshots_ = place.snapshots;
+  });
+  is_restarted_ = true;
+  if (is_first_) {
+    fmt::print("restarted from step {} of {}\n", state_.step, newest->file.string());
+  }
 }
 
 bool Run::goes_on(const SavedSteps& steps) const {
   const RunSettings& s = settings_;
   const bool has_changes = s.scheme || s.kernel || s.eta || s.gamma || s.courant || s.viscosity || s.smoothing_max ||
-                           s.energy_min || s.gravity || s.softening || s.theta;
+                           s.energy_min || s.gravity || s.softening || s.accuracy || s.theta;
   return !has_changes && steps.end == until_ &&
          s.time_steps == (steps.lengths == StepLengths::equal ? "equal" : "individual");
 }
@@ -228,8 +303,19 @@ void Run::write() {
   app::agree(runtime_, [&] { (void)hdf5::write_snapshot(file, header, layout, store_, MPI_COMM_WORLD).value(); });
 }
 
+void Run::copy() {
+  RunPlace place{.state = state_, .begin = begin_, .snapshots = snapshots_};
+  place.state.steps = simulation_->save();
+  copy_writer_->write(checkpoint_of(store_, place, runtime_, description_of(settings_)));
+}
+
 void Run::open_log() {
   if (!is_first_) {
+    return;
+  }
+  if (is_restarted_) {
+    log_.open(output_ / "timesteps.txt", std::ios::app);
+    totals_log_.open(output_ / "statistics.txt", std::ios::app);
     return;
   }
   log_.open(output_ / "timesteps.txt");
@@ -295,6 +381,8 @@ void Run::judge_end() {
   plait::all_reduce(group_, std::span{profile}).wait();
   std::vector<double> all = answer_sums(problem_, Gas{store_, fields_}, state_.time);
   plait::all_reduce(group_, std::span{all}).wait();
+  std::uint64_t checksum = checksum_of(store_, fields_);
+  plait::all_reduce(group_, std::span{&checksum, 1}).wait();
   if (!is_first_) {
     return;
   }
@@ -315,12 +403,13 @@ void Run::judge_end() {
   const double whole = static_cast<double>(total_) * static_cast<double>(state_.step);
   fmt::print(
       "{:.3g} particles updated in {:.3g} s: {:.3g} a second and core; {:.1f} % of what equal steps as short would "
-      "have been\nsnapshots, timesteps.txt and statistics.txt are in {}\n",
+      "have been\nsnapshots, timesteps.txt and statistics.txt are in {}\nchecksum {:016x}\n",
       static_cast<double>(updated_),
       seconds_,
       static_cast<double>(updated_) / seconds_ / (runtime_.rank_count() * runtime_.worker_count()),
       100 * static_cast<double>(updated_) / std::max(whole, 1.0),
-      output_.string());
+      output_.string(),
+      checksum);
 }
 
 void Run::operator()() {
@@ -330,16 +419,18 @@ void Run::operator()() {
     state_.begin = totals();
   }
   open_log();
-  log_totals();
-  write();
+  if (!is_restarted_) {
+    log_totals();
+    write();
+  }
   app::ProgressBar bar{1000, is_first_, "thousandths"};
-  const double begin = begin_of_steps();
-  const auto lines = [&] { return std::floor(totals_lines * (state_.time - begin) / (until_ - begin)); };
+  const auto lines = [&] { return std::floor(totals_lines * (state_.time - begin_) / (until_ - begin_)); };
   double logged = lines();
   std::uint64_t steps_left = settings_.steps.value_or(std::numeric_limits<std::uint64_t>::max());
+  steps_left -= is_restarted_ ? std::min(steps_left, state_.step - first_step_) : 0;
   const std::uint32_t parts = std::max(settings_.snapshots.count, 1U);
   for (std::uint32_t part = 1; part <= parts && steps_left > 0; ++part) {
-    const double goal = part == parts ? until_ : begin + (until_ - begin) * part / parts;
+    const double goal = part == parts ? until_ : begin_ + (until_ - begin_) * part / parts;
     if (goal <= state_.time) {
       continue;  // before this run
     }
@@ -365,17 +456,24 @@ void Run::operator()() {
                             step.updated,
                             1000 * took.count());
       }
-      const double done = (state_.time - begin) / (until_ - begin);
+      const double done = (state_.time - begin_) / (until_ - begin_);
       bar.update(static_cast<std::uint64_t>(1000 * done));
       if (lines() > logged) {
         logged = lines();
         log_totals();
+      }
+      if (copies_ && state_.step % settings_.copies.steps == 0 && state_.time < until_) {
+        copy();
       }
     }
     bar.clear();
     write();
   }
   judge_end();
+  if (copies_) {
+    copy_writer_->report();
+    copies_->remove();
+  }
 }
 
 }  // namespace

@@ -25,6 +25,13 @@ struct SnapshotSettings {
   bool are_small = false;   ///< With results only.
 };
 
+/// Copies in the memory of hosts.
+struct CopySettings {
+  std::uint64_t steps = 0;  ///< Between two; 0: none.
+  std::filesystem::path folder = "/dev/shm/plait-sph";
+  bool restarts = false;  ///< From the newest copy, if there is one.
+};
+
 /// The options of `plait-sph run`; the problem or the file provides what is not given.
 struct RunSettings {
   std::filesystem::path input;  ///< A file, or
@@ -35,6 +42,7 @@ struct RunSettings {
   std::optional<double> until;
   std::optional<std::uint64_t> steps;
   SnapshotSettings snapshots;
+  CopySettings copies;
   std::string time_steps = "individual";
   double step_min = 1e-9;  ///< As a fraction of the run.
 
@@ -48,6 +56,7 @@ struct RunSettings {
   std::optional<float> energy_min;
   std::optional<double> gravity;
   std::optional<double> softening;
+  std::optional<double> accuracy;  ///< Of gravity's steps.
   std::optional<double> theta;
 };
 

@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from plait import _schema
+from plait._function_names import without_parameters
 from plait._schema import SCHEMA
 
 #: What a task is; the values of the `role` column of the task table. Joins are in graphs only.
@@ -171,7 +172,9 @@ class Site:
     @property
     def function_name(self) -> str:
         """For a reader; of a function without a name, where it starts."""
-        return _short(self.function) if self.function is not None else self.start or _plain(self.place)
+        if self.function is not None:
+            return without_parameters(self.function)
+        return self.start or _plain(self.place)
 
     @property
     def path(self) -> tuple[Site, ...]:
@@ -185,26 +188,13 @@ class Site:
             where = PurePath(self.file).name + ("" if self.line is None else f":{self.line}")
         else:
             where = _plain(self.place)
-        own = where if self.function is None else f"{_short(self.function)} ({where})"
+        own = where if self.function is None else f"{without_parameters(self.function)} ({where})"
         return own + "".join(f" < {one.function_name}" for one in self.path[1 : 1 + _CALLERS_SHOWN_MAX])
 
 
 def _plain(place: str) -> str:
     """Without the number of its call path."""
     return place.partition("~")[0]
-
-
-def _short(function: str) -> str:
-    """Without the types of its parameters, which readers do not need beside a line."""
-    name = function.replace("(anonymous namespace)::", "")
-    closing = name.rfind(")")
-    depth = 0
-    for index in range(closing, -1, -1):
-        depth += (name[index] == ")") - (name[index] == "(")
-        if depth == 0:
-            # "operator()" has parentheses of its own.
-            return name[:index] if index > 0 and not name[:index].endswith("operator") else name
-    return name
 
 
 @dataclass(frozen=True)

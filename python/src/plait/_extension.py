@@ -33,10 +33,16 @@ with open("/proc/self/maps") as maps:
     paths = re.findall(r"(/\\S+/libmpi\\w*\\.so[.\\d]*)$", maps.read(), re.MULTILINE)
 print(json.dumps([MPI.Get_library_version(), paths[0] if paths else None]))
 """
-_PARTS = {
+#: What needs a library, by name: the package, the library, and its package in Debian.
+PARTS = {
     "Transforms": ("plait.fft", "FFTW", "libfftw3-dev"),
-    "gravity": ("plait.particles", "Highway", "libhwy-dev"),
-    "neighbours": ("plait.particles", "Highway", "libhwy-dev"),
+    **dict.fromkeys(
+        (
+            *("gravity", "neighbours", "moments", "groups", "density_profile"),
+            *("ParticleStore", "ParticleSystem"),
+        ),
+        ("plait.particles", "Highway", "libhwy-dev"),
+    ),
 }
 
 
@@ -70,7 +76,7 @@ def part(name: str) -> Any:
     """What the extension has only where a library was there when it was built. Raises ImportError."""
     module = load()
     if not hasattr(module, name):
-        of, library, package = _PARTS[name]
+        of, library, package = PARTS[name]
         raise ImportError(
             f"{of} is not in {module.__file__}, as {library} was missing when that was built: "
             f"apt-get install {package}, or load its module; delete that file, and run {_command()}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Made from the extension by tools/make_stubs.py: edit src/plait/python/module.cpp.
+# Made from the extension by tools/make_stubs.py: edit src/plait/python/.
 """
 The runtime of plait, for the MPI that it was built with. The package plait wraps it.
 """
@@ -146,3 +146,153 @@ def neighbours(
     box: low and high corner, which axes are periodic, and the displacement of images along y. search: 0
     gathers, 1 scatters, 2 does both.
     """
+
+class ParticleStore:
+    """Particles of one rank; plait.particles.Store wraps it."""
+
+    def __init__(self) -> None: ...
+    def add_field(self, name: str, type: str, components: int) -> None: ...
+    def add(self, count: int) -> int:
+        """Appends particles; the place of the first."""
+
+    def remove(self, places: Sequence[int]) -> None:
+        """Particles from the end fill the gaps."""
+
+    def view(self, name: str) -> object:
+        """An array that shares memory."""
+
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def size(self) -> int: ...
+
+class ParticleSystem:
+    """Steps of particles; plait.particles.System wraps it."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        store: ParticleStore,
+        box: tuple[Sequence[float], Sequence[float], Sequence[bool], float],
+        schedule: Sequence[int],
+        cells: tuple[str | None, int],
+    ) -> None:
+        """
+        schedule: ranks along each axis, steps between decompositions and between trees. cells: the field
+        of reaches, and a bit for each kind whose steps neighbours limit.
+        """
+
+    def integrate(self, velocity: str, acceleration: str, velocity_now: str | None) -> None: ...
+    def integrate_by(
+        self,
+        velocity: str,
+        drift: object,
+        kick: object,
+        settle: object | None,
+        fields: tuple[Sequence[str], Sequence[str]],
+    ) -> None:
+        """fields: those that `drift` predicts, and the forces that `kick` reads."""
+
+    def take_steps(self, lengths: int, numbers: Sequence[float]) -> None:
+        """
+        lengths: 0 fixed, 1 equal, 2 individual. numbers: the fixed one, begin, end, longest, shortest.
+        """
+
+    def limit_steps_by(self, criterion: object) -> None: ...
+    def add_stage(self, name: str, kinds: int, writes: Sequence[str], function: object) -> None: ...
+    def before(self, name: str, function: object) -> None: ...
+    def after(self, name: str, function: object) -> None: ...
+    def when_summed(self, function: object) -> None: ...
+    def add_long_range(
+        self,
+        fields: Sequence[str],
+        velocity: str | None,
+        numbers: Sequence[float],
+        choices: Sequence[bool],
+        kinds: tuple[int, int],
+    ) -> None:
+        """
+        fields: charge, acceleration, potential. numbers: theta, softening, coupling, cut-off. choices:
+        whether quadrupoles act, precision is mixed, charges have both signs. kinds: bits of sources and
+        of targets.
+        """
+
+    def update(self) -> None: ...
+    def step(self) -> tuple[float, float, int, int]:
+        """
+        The time, the length, the particles updated on all ranks and on this one.
+        """
+
+    def run_until(self, time: float) -> None: ...
+    def synchronise(self) -> None: ...
+    def distribute(self) -> None: ...
+    def domain(self) -> tuple[list[float], list[float]]:
+        """The low and the high corner of this rank's domain."""
+
+    def close(self) -> None:
+        """Frees the system; collective."""
+
+    @property
+    def time(self) -> float: ...
+    @property
+    def is_over(self) -> bool: ...
+
+def moments(
+    engine: Engine,
+    positions: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)
+    ],
+    masses: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    velocities: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    box: tuple[Sequence[float], Sequence[float], Sequence[bool], float],
+) -> tuple[int, float, list[float], list[float], list[float], list[float], list[float]]:
+    """
+    Members, mass, centre, velocity, angular momentum, extent, dispersion; collective.
+    """
+
+def groups(
+    engine: Engine,
+    positions: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)
+    ],
+    masses: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    velocities: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    options: tuple[float, int],
+    box: tuple[Sequence[float], Sequence[float], Sequence[bool], float],
+) -> tuple[
+    list[tuple[int, tuple[int, float, list[float], list[float], list[float], list[float], list[float]]]],
+    Annotated[NDArray[numpy.int64], dict(shape=(None,))],
+]:
+    """
+    Ids and moments of this rank's groups, and the group of each particle; collective.
+
+    options: the linking length and the fewest members.
+    """
+
+def density_profile(
+    engine: Engine,
+    positions: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)
+    ],
+    masses: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    centre: Sequence[float],
+    radii: Sequence[float],
+    box: tuple[Sequence[float], Sequence[float], Sequence[bool], float],
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.uint64], dict(shape=(None,))],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+]:
+    """Mass, particles and density of each shell; collective."""

@@ -193,7 +193,19 @@ def test_a_run_beyond_the_memory_is_refused_with_what_it_needs(
         _memory.require_memory(tmp_path)
     with pytest.raises(PlaitError, match=r"record with --profile, .* and --window for its parts"):
         _memory.require_memory(tmp_path)
-    with pytest.raises(PlaitError, match="--only-ranks 0-3, or record with shorter windows"):
+    with pytest.raises(PlaitError, match="available; no rank of it fits alone, or record with"):
+        _memory.require_memory(tmp_path)
+    with path.open("r+b") as file:
+        file.truncate(3_000_000_000)
+    with pytest.raises(PlaitError, match="no rank of it fits alone: plait export needs less"):
+        _memory.require_memory(tmp_path)
+    for rank in (0, 1, 2):
+        path = w.write_rank(tmp_path, rank, 3, {})
+        with path.open("r+b") as file:
+            file.truncate(2_000_000_000)
+    with pytest.raises(PlaitError, match=r"some ranks fit: plait report --only-ranks 0, or record"):
+        _memory.require_memory(tmp_path)
+    with pytest.raises(PlaitError, match="--only-ranks 0-1, or record with shorter windows"):
         _memory.require_memory(tmp_path, is_part=True)
     monkeypatch.setattr(_memory, "available_bytes", lambda: 1 << 40)
     _memory.require_memory(tmp_path)

@@ -215,3 +215,40 @@ def test_a_killed_rank_comes_back_from_the_memory_of_others(
     assert restarted.group(2) == str(copies)
     assert checksum(out) == unbroken
     assert not list(copies.glob("*"))  # removed at the end
+
+
+#: Gas at rest around an explosion; a second or two on one core.
+SPH = ("run", "--problem", "sedov", "--resolution", "24", "--until", "0.03", "--snapshots", "4")
+
+
+@pytest.fixture(scope="module")
+def sph() -> Path:
+    found = _build.built_application("plait-sph")
+    if found is None:
+        pytest.skip("plait-sph is not built")
+    return Path(found).resolve()
+
+
+@pytest.mark.parametrize("fewer", [False, True])
+def test_gas_comes_back_from_the_memory_of_others(tmp_path: Path, sph: Path, fewer: bool) -> None:
+    copies = tmp_path / "copies"
+    keep = ("--copy-every", 4, "--copy-folder", copies)
+    options = ["-n", 2, "--no-trace", "--restart", 1, *(["--fewer-ranks"] if fewer else [])]
+    output = tmp_path / "snapshots"
+    with running("run", *options, sph, *SPH, *keep, "--restart", "--output", output) as process:
+        wait_for(process, lambda: any(generation(file) >= 3 for file in copies.glob("*.copy")))
+        os.kill(ranks_of(process.pid, sph)[1], signal.SIGKILL)
+        out, errors = process.communicate(timeout=SECONDS_MAX)
+    assert process.returncode == 0, errors
+    restarted = re.search(r"^restarted from step (\d+) of (\S+)$", out, re.MULTILINE)
+    assert restarted is not None, out
+    assert int(restarted.group(1)) >= 8
+    assert restarted.group(2) == str(copies)
+    assert not list(copies.glob("*"))  # removed at the end
+    files = sorted(file.name for file in output.glob("*.hdf5"))
+    assert files == [f"sph-{number:04}.hdf5" for number in range(5)]
+    if not fewer:  # fewer ranks begin new steps
+        plain = ("run", "-n", 2, "--quiet", "--no-trace", sph)
+        done = run_plait(*plain, *SPH, *keep, "--output", tmp_path / "unbroken")
+        assert done.returncode == 0, done.stderr
+        assert checksum(out) == checksum(done.stdout)

@@ -65,3 +65,14 @@ def test_a_task_with_many_accesses_is_one_row(tmp_path: Path) -> None:
     w.write_rank(tmp_path, 0, 1, {0: records})
     table = read_run(tmp_path).flow_tasks
     assert table.select("id", "written_by").rows() == [(1, 0), (2, 1)]
+
+
+def test_places_of_two_flows_with_one_number_are_two(tmp_path: Path) -> None:
+    other = COMM + 1
+    found = written_by(
+        tmp_path,
+        w.flow_task(1, 1, [(1, WRITES)], communicator=COMM),
+        w.flow_task(2, 2, [(1, WRITES)], communicator=other),
+        *(send(3, 1), w.flow_task(4, 4, [(1, READS)], part=1, communicator=other, tag=4)),
+    )
+    assert found == {3: 1, 4: 2}

@@ -110,6 +110,16 @@ def test_a_program_with_spans_only_is_shown(tmp_path: Path) -> None:
     assert page.figures() == {"tasks": True, "phases": True}
 
 
+def test_a_simulated_run_is_named_as_such(tmp_path: Path) -> None:
+    told = "Simulated: 2 ranks on 1 simulated host. Times are those of a virtual clock."
+    for mpi, is_simulated in (("sim", True), ("Open MPI 4.1.4", False)):
+        folder = tmp_path / mpi
+        w.write_meta(folder, 2, mpi=mpi)
+        for rank in range(2):
+            w.write_rank(folder, rank, 2, {0: w.name(0, 1, "add") + w.task(1, 100, 200)})
+        assert (told in report_of(folder, folder / "out").read_text()) == is_simulated
+
+
 def test_a_killed_run_is_shown_with_a_notice(ring_copy: Path, tmp_path: Path) -> None:
     w.write_meta(ring_copy, 2, 2, ended=None)
     path = ring_copy / "rank-0001.plt"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <sched.h>
 #include <thread>
 #include <unistd.h>
@@ -56,6 +57,15 @@ std::string host_name() {
     return "unknown";
   }
   return name.data();
+}
+
+std::vector<std::uint32_t> number_nodes(std::span<const std::string> names) {
+  std::map<std::string, std::uint32_t> numbers;
+  std::vector<std::uint32_t> nodes;
+  for (const std::string& name : names) {
+    nodes.push_back(numbers.try_emplace(name, static_cast<std::uint32_t>(numbers.size())).first->second);
+  }
+  return nodes;
 }
 
 bool is_oversubscribed(std::uint32_t ranks_here, std::uint32_t threads) {

@@ -24,6 +24,9 @@ void bind_to_cores(std::span<const int> cores) noexcept;
 /// The name of this machine; "unknown" if the system does not provide it.
 [[nodiscard]] std::string host_name();
 
+/// The number of the node of each rank whose name is in `names`, counted from 0 in the order of first ranks.
+[[nodiscard]] std::vector<std::uint32_t> number_nodes(std::span<const std::string> names);
+
 /// Whether `ranks_here` ranks on this machine with `threads` threads each have fewer cores than threads. Assumes that a
 /// bound process has its cores exclusively.
 [[nodiscard]] bool is_oversubscribed(std::uint32_t ranks_here, std::uint32_t threads);

@@ -301,20 +301,21 @@ int plait_short_range_options_init(plait_short_range_options* options, size_t si
 }
 
 int plait_system_add_long_range(plait_system* system, const plait_long_range_options* options) {
-  return plait::c::guarded([&] { system->system.add_long_range(options_of(system->store, known_options(options))); });
+  return plait::c::guarded(
+      [&] { system->system.add_long_range(options_of(system->store, known_options(options, long_range_defaults))); });
 }
 
 int plait_system_add_short_range(plait_system* system, const plait_short_range_options* options) {
   return plait::c::guarded([&] {
-    PairSum sum = pair_sum(system->store, known_options(options));
+    PairSum sum = pair_sum(system->store, known_options(options, short_range_defaults));
     system->system.add_short_range(std::move(sum.search), std::move(sum.results), std::move(sum.kernel));
   });
 }
 
 int plait_system_add_pair_stage(plait_system* system, const char* name, const plait_short_range_options* options) {
   return plait::c::guarded([&] {
-    plait::require(name != nullptr, "a stage has no name: give one");
-    PairSum sum = pair_sum(system->store, known_options(options));
+    plait::require(name != nullptr && *name != '\0', "a stage has no name: give one");
+    PairSum sum = pair_sum(system->store, known_options(options, short_range_defaults));
     system->system.add_pair_stage(name, std::move(sum.search), std::move(sum.results), std::move(sum.kernel));
   });
 }

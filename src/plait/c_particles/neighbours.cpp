@@ -78,7 +78,7 @@ int plait_system_add_neighbours(plait_system* system,
                                 const plait_neighbours** neighbours) {
   return plait::c::guarded([&] {
     plait::require(neighbours != nullptr, "neighbours have no variable for their handle: give its address");
-    *neighbours = add_neighbours(*system, known_options(options));
+    *neighbours = add_neighbours(*system, known_options(options, neighbour_defaults));
   });
 }
 

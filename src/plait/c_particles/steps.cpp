@@ -101,7 +101,9 @@ int plait_system_create(plait_runtime* runtime,
                         plait_system** system) {
   return create(system, [&] {
     return new plait_system{
-        *runtime, *store, options_of(*store, options != nullptr ? known_options(options) : system_defaults)};
+        *runtime,
+        *store,
+        options_of(*store, options != nullptr ? known_options(options, system_defaults) : system_defaults)};
   });
 }
 

@@ -120,7 +120,7 @@ particles::StepCriterion criterion_of(plait_store& store, plait_step_criterion c
 }
 
 particles::Stage stage_of(plait_store& store, const plait_stage_options& options) {
-  require(options.name != nullptr && options.function != nullptr,
+  require(options.name != nullptr && *options.name != '\0' && options.function != nullptr,
           "a stage has no name, or its function is NULL: give both");
   return {.name = options.name,
           .kinds = particles::Kinds::from_bits(options.kinds),
@@ -144,7 +144,8 @@ int plait_integrator_init(plait_integrator* integrator, size_t size) {
 }
 
 int plait_system_integrate(plait_system* system, const plait_integrator* integrator) {
-  return guarded([&] { system->system.integrate(integrator_of(system->store, known_options(integrator))); });
+  return guarded(
+      [&] { system->system.integrate(integrator_of(system->store, known_options(integrator, integrator_defaults))); });
 }
 
 int plait_time_steps_init(plait_time_steps* steps, size_t size) {
@@ -153,7 +154,7 @@ int plait_time_steps_init(plait_time_steps* steps, size_t size) {
 
 int plait_system_take_steps(plait_system* system, const plait_time_steps* steps) {
   return guarded([&] {
-    system->system.take_steps(steps_of(known_options(steps)));
+    system->system.take_steps(steps_of(known_options(steps, step_defaults)));
     note_fields(system->store);
   });
 }
@@ -167,7 +168,7 @@ int plait_stage_options_init(plait_stage_options* options, size_t size) {
 }
 
 int plait_system_add_stage(plait_system* system, const plait_stage_options* options) {
-  return guarded([&] { system->system.add_stage(stage_of(system->store, known_options(options))); });
+  return guarded([&] { system->system.add_stage(stage_of(system->store, known_options(options, stage_defaults))); });
 }
 
 int plait_system_run_until(plait_system* system, double time) {

@@ -90,9 +90,10 @@ class Endpoint {
   ///
   /// The receivers forward the message along a binomial tree that travels with it, also before they receive it
   /// themselves, as far as memory permits. A rank that occurs twice gets it once. This rank sends at most
-  /// ceil(log2(n + 1)) copies, or more when the destinations do not fit into a packet. If several
-  /// ranks share memory with this one, they read one copy there of what does not fit into a packet, while memory for
-  /// copies is left. The request is complete when the buffer may be reused.
+  /// ceil(log2(n + 1)) copies, or more when the destinations do not fit into a packet. If `Nodes` are set, one copy
+  /// goes to each other node, along a tree of nodes, and spreads there. If several ranks share memory with this one,
+  /// they read one copy there of what does not fit into a packet, while memory for copies is left. The request is
+  /// complete when the buffer may be reused.
   Request multicast(std::vector<Destination> to,
                     Tag tag,
                     std::span<const std::byte> data,
@@ -165,6 +166,7 @@ class Endpoint {
   friend class ClaimedComms;
   friend class ClaimedMessage;
   friend class CopyHelpers;
+  friend class Nodes;
   friend class Progression;
   friend class Promise;
   friend class OneSidedAccess;
@@ -178,6 +180,7 @@ class Endpoint {
 
   net::Driver& driver_;
   const Rank self_;
+  std::vector<std::uint32_t> nodes_;
   Activity activity_;
   std::unique_ptr<detail::Core> core_;
 };

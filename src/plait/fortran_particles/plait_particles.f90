@@ -696,7 +696,7 @@ contains
     double precision, intent(in), optional :: reach_factor
     integer(c_int64_t), intent(in), optional :: source_kinds, target_kinds
     integer, intent(out), optional :: ierr
-    call add_pairs(system, "", reach, results, kernel, targets, sources, search, reach_factor, source_kinds, &
+    call add_pairs(system, reach, results, kernel, targets, sources, search, reach_factor, source_kinds, &
                    target_kinds, ierr)
   end subroutine
 
@@ -711,15 +711,15 @@ contains
     double precision, intent(in), optional :: reach_factor
     integer(c_int64_t), intent(in), optional :: source_kinds, target_kinds
     integer, intent(out), optional :: ierr
-    call add_pairs(system, trim(name), reach, results, kernel, targets, sources, search, reach_factor, source_kinds, &
-                   target_kinds, ierr)
+    call add_pairs(system, reach, results, kernel, targets, sources, search, reach_factor, source_kinds, &
+                   target_kinds, ierr, trim(name))
   end subroutine
 
-  !> A stage if `name` is not empty.
-  subroutine add_pairs(system, name, reach, results, kernel, targets, sources, search, reach_factor, source_kinds, &
-                       target_kinds, ierr)
+  !> A stage if `name` is present.
+  subroutine add_pairs(system, reach, results, kernel, targets, sources, search, reach_factor, source_kinds, &
+                       target_kinds, ierr, name)
     type(plait_system), intent(inout) :: system
-    character(*), intent(in) :: name
+    character(*), intent(in), optional :: name
     integer, intent(in) :: reach, results(:)
     procedure(plait_pair_kernel) :: kernel
     integer, intent(in), optional :: targets(:), sources(:), search
@@ -752,10 +752,10 @@ contains
     if (options%result_count > 0) options%results = c_loc(result_fields)
     options%kernel = c_funloc(call_pair_kernel)
     options%argument = c_loc(box)
-    if (error == PLAIT_SUCCESS .and. len(name) == 0) then
-      error = c_system_add_short_range(system%handle, options)
-    else if (error == PLAIT_SUCCESS) then
+    if (error == PLAIT_SUCCESS .and. present(name)) then
       error = c_system_add_pair_stage(system%handle, name // c_null_char, options)
+    else if (error == PLAIT_SUCCESS) then
+      error = c_system_add_short_range(system%handle, options)
     end if
     call finish(error, ierr)
   end subroutine

@@ -156,6 +156,9 @@ class Driver {
   /// Keeps `memory` of a transfer in flight, whose owner ends before this driver, until the transfer is abandoned.
   void keep(Bytes&& memory) { kept_.push_back(std::move(memory)); }
 
+  /// Whether `send` to any other rank would return `retry`, so that no packet needs to be filled. Changes in calls of
+  /// this rank only. A driver whose ranks have queues of their own never is.
+  [[nodiscard]] virtual bool is_full() const noexcept { return false; }
   /// Whether all that this rank has sent is complete.
   [[nodiscard]] virtual bool is_idle() const noexcept = 0;
   /// Whether a packet to `to` is still being sent, so that later messages should share a packet. Changes in `poll`

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -12,7 +11,6 @@
 
 #include <mpi.h>
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -32,8 +30,7 @@
 #include "plait/python/fft_transforms.hpp"
 #endif
 #ifdef PLAIT_PYTHON_HAS_PARTICLES
-#include "plait/python/particles_gravity.hpp"
-#include "plait/python/particles_neighbours.hpp"
+#include "plait/python/particles_module.hpp"
 #endif
 
 namespace plait::python {
@@ -102,17 +99,6 @@ void record_region(const Engine& engine, const std::string& name, std::int64_t s
   trace.thread(WorkerId{0}, "").span(span);
 }
 
-/// A NumPy array, whose type has its number of dimensions for the stubs.
-template <class Number, std::size_t dimensions>
-using Array = nb::ndarray<nb::numpy, Number, nb::ndim<dimensions>>;
-
-template <std::size_t dimensions, class Number>
-Array<Number, dimensions> array_of(std::vector<Number>&& numbers, std::initializer_list<std::size_t> shape) {
-  auto* const owned = new std::vector<Number>{std::move(numbers)};
-  const nb::capsule owner{owned, [](void* memory) noexcept { delete static_cast<std::vector<Number>*>(memory); }};
-  return {owned->data(), shape, owner};
-}
-
 #ifdef PLAIT_PYTHON_HAS_FFT
 void add_transforms(nb::module_& module) {
   nb::class_<Transforms>(module, "Transforms", "A plan of distributed transforms; plait.fft.Plan wraps it.")
@@ -148,87 +134,6 @@ void add_transforms(nb::module_& module) {
       .def("close", &Transforms::close, "Frees the plan; collective.")
       .def_prop_ro("grid", &Transforms::grid)
       .def_prop_ro("variant", &Transforms::variant);
-}
-#endif
-
-#ifdef PLAIT_PYTHON_HAS_PARTICLES
-using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Positions = nb::ndarray<const double, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
-
-std::span<const double> numbers_of(const Numbers& numbers) {
-  return {numbers.data(), numbers.size()};
-}
-std::span<const double> numbers_of(const Positions& positions) {
-  return {positions.data(), positions.size()};
-}
-
-/// Softening, theta, coupling, whether quadrupoles act, whether precision is mixed.
-using GravityTuple = std::tuple<double, double, double, bool, bool>;
-/// The low and the high corner, which axes are periodic, and how far behind along y images one edge of x ahead are.
-using BoxTuple = std::tuple<std::array<double, 3>, std::array<double, 3>, std::array<bool, 3>, double>;
-
-particles::Vector vector_of(const std::array<double, 3>& numbers) {
-  return {numbers[0], numbers[1], numbers[2]};
-}
-
-particles::Space space_of(const BoxTuple& box) {
-  const auto& [low, high, periodic, displacement] = box;
-  return {.root = {vector_of(low), vector_of(high)},
-          .periodic = periodic,
-          .shear = {.rate = displacement != 0 ? displacement / (high[0] - low[0]) : 0, .time = 1}};
-}
-
-auto gravity(Engine& engine,
-             const Positions& positions,
-             const Numbers& masses,
-             const GravityTuple& options,
-             const BoxTuple& box) {
-  if (positions.shape(0) != masses.size()) {
-    throw nb::value_error("positions and masses must have one row a body");
-  }
-  const auto& [softening, theta, coupling, is_quadrupole, is_mixed] = options;
-  const GravitySettings settings{softening, theta, coupling, is_quadrupole, is_mixed, space_of(box)};
-  Forces forces = engine.run([&] {
-    return sum_gravity(engine.runtime(), engine.group(), numbers_of(positions), numbers_of(masses), settings);
-  });
-  return std::pair{array_of<2>(std::move(forces.accelerations), {masses.size(), 3}),
-                   array_of<1>(std::move(forces.potentials), {masses.size()})};
-}
-
-auto neighbours(Engine& engine, const Positions& positions, const Numbers& radii, const BoxTuple& box, int search) {
-  if (positions.shape(0) != radii.size()) {
-    throw nb::value_error("positions and radii must have one row a point");
-  }
-  const NeighbourSettings settings{
-      .radii = numbers_of(radii), .search = static_cast<particles::Search>(search), .space = space_of(box)};
-  NeighbourRows found =
-      engine.run([&] { return find_neighbours(engine.runtime(), engine.group(), numbers_of(positions), settings); });
-  const std::size_t count = found.indices.size();
-  return std::pair{array_of<1>(std::move(found.offsets), {radii.size() + 1}),
-                   array_of<1>(std::move(found.indices), {count})};
-}
-
-void add_particles_module(nb::module_& module) {
-  module.def("gravity",
-             &gravity,
-             "engine"_a,
-             "positions"_a,
-             "masses"_a,
-             "options"_a,
-             "box"_a,
-             "Accelerations (n, 3) and potentials (n,); collective.\n\n"
-             "options: softening, theta, G, whether quadrupoles act, whether precision is mixed. box: as of\n"
-             "neighbours.");
-  module.def("neighbours",
-             &neighbours,
-             "engine"_a,
-             "positions"_a,
-             "radii"_a,
-             "box"_a,
-             "search"_a,
-             "Offsets (n + 1,) and indices; collective.\n\n"
-             "box: low and high corner, which axes are periodic, and the displacement of images along y. search: 0\n"
-             "gathers, 1 scatters, 2 does both.");
 }
 #endif
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/python/particles_input.hpp"
 
+#include <numeric>
+
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
+#include "plait/comm/collectives/all_gather.hpp"
 
 namespace plait::python {
 
@@ -21,6 +24,14 @@ void add_particles(particles::Particles& store, std::span<const double> position
     store.positions()[i] = place;
     store.ids()[i] = InputPlace{rank.value(), static_cast<std::uint32_t>(i)}.id();
   }
+}
+
+std::vector<std::uint64_t> first_numbers(const comm::Group& group, std::uint64_t count) {
+  std::vector<std::uint64_t> numbers(group.size());
+  const std::uint64_t mine = count;
+  comm::all_gather(group, std::span{&mine, 1}, std::span{numbers}).wait();
+  std::exclusive_scan(numbers.begin(), numbers.end(), numbers.begin(), std::uint64_t{0});
+  return numbers;
 }
 
 }  // namespace plait::python

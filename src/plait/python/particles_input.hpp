@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "plait/base/id.hpp"
+#include "plait/comm/collectives/group.hpp"
 #include "plait/particles/store/particles.hpp"
 
 namespace plait::python {
@@ -23,5 +25,9 @@ struct InputPlace {
 /// Adds particles at `positions`, three numbers each, whose ids are their places in the input of `rank`. Throws:
 /// `Error` with `bad_argument` when a position is not finite, or there are too many.
 void add_particles(particles::Particles& store, std::span<const double> positions, Rank rank);
+
+/// The number of each rank's first particle among those of all ranks, in the order of ranks. `count` are those of this
+/// rank. Collective.
+[[nodiscard]] std::vector<std::uint64_t> first_numbers(const comm::Group& group, std::uint64_t count);
 
 }  // namespace plait::python

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
-#include "plait/comm/collectives/all_gather.hpp"
 #include "plait/data/collections/engine/all_ranks.hpp"
 #include "plait/particles/steps/system.hpp"
 #include "plait/python/particles_input.hpp"
@@ -94,11 +93,7 @@ NeighbourRows find_neighbours(Runtime& runtime,
                               const NeighbourSettings& settings) {
   const std::span<const double> radii = settings.radii;
   check(radii, settings.space, runtime.self());
-  std::vector<std::uint64_t> counts(group.size());
-  const std::uint64_t mine = radii.size();
-  comm::all_gather(group, std::span{&mine, 1}, std::span{counts}).wait();
-  const auto number =
-      std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(group.self()), std::uint64_t{0});
+  const std::uint64_t number = first_numbers(group, radii.size())[group.self()];
   Points points;
   add_particles(points.store, positions, runtime.self());
   std::ranges::copy(radii, points.store[points.radius].begin());

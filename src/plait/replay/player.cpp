@@ -1,14 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/replay/player.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "plait/replay/check.hpp"
+#include "plait/replay/detail/held_buffers.hpp"
 #include "plait/replay/detail/play_state.hpp"
 
 namespace plait::replay {
+namespace {
+
+/// Beyond these bytes, buffers are created when messages need them, and their pages take time of the replay.
+constexpr std::uint64_t reserved_bytes_max = std::uint64_t{512} << 20;
+
+/// Creates the buffers of messages before the replay begins.
+void reserve_buffers(detail::PlayState& state) {
+  std::uint64_t left = reserved_bytes_max;
+  for (const Stream& stream : state.part.schedule.streams) {
+    for (const detail::HeldBuffers& held : detail::held_buffers(stream)) {
+      const std::size_t count = std::min<std::uint64_t>(held.count, left / held.bytes);
+      (held.is_sent ? state.sent_buffers : state.buffers).reserve(held.bytes, count);
+      left -= count * held.bytes;
+    }
+  }
+}
+
+}  // namespace
 
 detail::PlayState::PlayState(Backend& backend_, const RankPart& part_, PlayOptions options_)
     : backend{backend_},
@@ -43,7 +64,9 @@ detail::PlayState::PlayState(Backend& backend_, const RankPart& part_, PlayOptio
 }
 
 Player::Player(Backend& backend, const RankPart& part, PlayOptions options)
-    : state_{std::make_unique<detail::PlayState>(backend, part, std::move(options))} {}
+    : state_{std::make_unique<detail::PlayState>(backend, part, std::move(options))} {
+  reserve_buffers(*state_);
+}
 
 Player::~Player() = default;
 

@@ -9,6 +9,7 @@
 #include "plait/base/error.hpp"
 #include "plait/base/topology.hpp"
 #include "plait/comm/copy_helpers.hpp"
+#include "plait/comm/nodes.hpp"
 #include "plait/data/references/work.hpp"
 #include "plait/runtime/clock_sync.hpp"
 #include "plait/runtime/gather.hpp"
@@ -41,11 +42,22 @@ trace::Recorder make_recorder(const Options& options, const net::Driver& driver,
                           .profile = options.profile}};
 }
 
-std::vector<std::string> gather_hosts(comm::Endpoint& endpoint) {
-  const std::string mine = host_name();
-  std::vector<std::string> hosts;
-  for (const Bytes& name : all_gather(endpoint, std::as_bytes(std::span{mine}))) {
-    hosts.emplace_back(reinterpret_cast<const char*>(name.data()), name.size());
+std::vector<std::string> gather_texts(comm::Endpoint& endpoint, const std::string& mine) {
+  std::vector<std::string> texts;
+  for (const Bytes& text : all_gather(endpoint, std::as_bytes(std::span{mine}))) {
+    texts.emplace_back(reinterpret_cast<const char*>(text.data()), text.size());
+  }
+  return texts;
+}
+
+/// Gathers the names of hosts, and sets the nodes of the endpoint: ranks that were given different names count as being
+/// on different nodes.
+std::vector<std::string> gather_hosts(comm::Endpoint& endpoint, const std::string& given) {
+  constexpr char separator = '\n';
+  std::vector<std::string> hosts = gather_texts(endpoint, host_name() + separator + given);
+  comm::Nodes::set(endpoint, number_nodes(hosts));
+  for (std::string& host : hosts) {
+    host.resize(host.find(separator));
   }
   return hosts;
 }
@@ -97,7 +109,7 @@ Runtime::Runtime(Connected connected, const trace::PreloadedRecorder* host)
       driver_{std::move(connected.first)},
       recorder_{make_recorder(options_, *driver_, host)},
       endpoint_{*driver_, recorder_, options_.messages},
-      meta_{describe(options_, *driver_, gather_hosts(endpoint_))},
+      meta_{describe(options_, *driver_, gather_hosts(endpoint_, options_.network.host))},
       wait_{choose_wait(options_, meta_.hosts)},
       scheduler_{endpoint_,
                  recorder_,

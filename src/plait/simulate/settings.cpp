@@ -10,6 +10,17 @@ namespace plait::simulate {
 
 namespace {
 
+FaultSettings parse_faults(const nlohmann::json& file) {
+  FaultSettings faults;
+  faults.seed = file.at("seed").get<std::uint64_t>();
+  for (const nlohmann::json& name : file.at("kinds")) {
+    faults.kinds.push_back(fault_kind(name.get<std::string>()));
+  }
+  faults.run_length = nanoseconds{file.at("run_length_ns").get<std::int64_t>()};
+  faults.disk = file.value("disk", std::string{});
+  return faults;
+}
+
 SimulationSettings parse(const nlohmann::json& file) {
   SimulationSettings settings;
   settings.ranks = file.at("ranks").get<std::uint32_t>();
@@ -29,6 +40,12 @@ SimulationSettings parse(const nlohmann::json& file) {
     for (const auto& [kind, time_ns] : file.at("kinds").items()) {
       costs.kinds.emplace(kind, nanoseconds{time_ns.get<std::int64_t>()});
     }
+  }
+  if (file.contains("other_kinds_ns")) {
+    costs.other_kinds = nanoseconds{file.at("other_kinds_ns").get<std::int64_t>()};
+  }
+  if (file.contains("faults")) {
+    settings.faults = parse_faults(file.at("faults"));
   }
   return settings;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,8 +15,11 @@ namespace plait::simulate {
 
 /// What tasks cost on the virtual clock.
 struct TaskCostSettings {
-  /// Time of a task by the name of its kind. Tasks of other kinds run, and cost their time on this machine.
+  /// Time of a task by the name of its kind. Tasks of other kinds run, and cost their time on this machine, or
+  /// `other_kinds`.
   std::map<std::string, nanoseconds, std::less<>> kinds;
+  /// Time of a task of another kind; its body runs. Nothing: such tasks are measured.
+  std::optional<nanoseconds> other_kinds;
   /// Whether bodies of the kinds above run.
   BodyUse bodies = BodyUse::runs;
   /// Factor from measured times on this machine to times of the simulated one; above 0.
@@ -32,7 +36,9 @@ class TaskCosts {
 
   [[nodiscard]] bool runs_bodies() const noexcept { return settings_.bodies == BodyUse::runs; }
   /// Whether tasks of this kind have a cost, and are not measured.
-  [[nodiscard]] bool is_known(std::string_view kind) const { return settings_.kinds.contains(kind); }
+  [[nodiscard]] bool is_known(std::string_view kind) const {
+    return settings_.other_kinds.has_value() || settings_.kinds.contains(kind);
+  }
   [[nodiscard]] double scale() const noexcept { return settings_.scale; }
   /// Calls `body`, and returns what the task costs. `machine`: measures tasks of kinds without a cost. Throws: what
   /// `body` throws.

@@ -5,11 +5,13 @@
 #include <deque>
 #include <exception>
 #include <optional>
+#include <ranges>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "plait/base/error.hpp"
 #include "plait/simulate/fiber.hpp"
@@ -28,6 +30,7 @@ struct Thread {
   std::unique_ptr<Fiber> fiber;
   std::optional<nanoseconds> measured_since;  ///< Of the machine's clock, in a task whose cost is measured.
   nanoseconds elsewhere{};                    ///< Of the machine's clock, while it was suspended in such a task.
+  bool is_in_task = false;                    ///< What it computes is charged as a task.
   std::uint32_t clock_reads = 0;              ///< Since it went on.
   nanoseconds outside_since{};                ///< Of the machine's clock: what it has done since is not charged yet.
   std::uint64_t seen = 0;                     ///< Notifications of its rank before it went on from a wait.
@@ -64,8 +67,10 @@ class VirtualTime::Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
   ~Loop() {
-    for (const auto& thread : threads_) {
-      thread->fiber->abandon();
+    for (const auto* const all : {&threads_, &dead_}) {
+      for (const auto& thread : *all) {
+        thread->fiber->abandon();
+      }
     }
   }
 
@@ -100,7 +105,15 @@ class VirtualTime::Loop {
   [[nodiscard]] nanoseconds outside() const noexcept { return outside_; }
   void note_task() noexcept {
     ++task_count_;
-    idle_rounds_ = 0;
+    note_event();
+  }
+  /// By which the costs of a rank's tasks grow now.
+  [[nodiscard]] double slowness(Rank rank) const {
+    const auto slow = std::ranges::find(options_.slow_ranks, rank, &SlowRank::rank);
+    return slow != options_.slow_ranks.end() && network_->clock().now() >= slow->since ? slow->factor : 1;
+  }
+  [[nodiscard]] static nanoseconds lengthened(nanoseconds took, double factor) {
+    return nanoseconds{static_cast<nanoseconds::rep>(static_cast<double>(took.count()) * factor)};
   }
   [[nodiscard]] nanoseconds read_clock();
   [[nodiscard]] nanoseconds peek_clock() const;
@@ -115,7 +128,7 @@ class VirtualTime::Loop {
   void run_ready();
   /// Of the running thread, scaled: since it went on, or since the last task.
   [[nodiscard]] nanoseconds outside_of_running() const {
-    if (options_.outside == OutsideCost::none || running_->measured_since) {
+    if (options_.outside == OutsideCost::none || running_->is_in_task) {
       return nanoseconds{0};
     }
     return scaled(machine.now() - running_->outside_since);
@@ -125,21 +138,29 @@ class VirtualTime::Loop {
     outside_ += taken;
     return taken;
   }
-  [[nodiscard]] nanoseconds scaled(nanoseconds took) const {
-    return nanoseconds{static_cast<nanoseconds::rep>(static_cast<double>(took.count()) * costs.scale())};
+  [[nodiscard]] nanoseconds scaled(nanoseconds took) const { return lengthened(took, costs.scale()); }
+  void note_event() noexcept {
+    idle_rounds_ = 0;
+    resumed_since_event_ = 0;
   }
+  void remove_ended();
   [[nodiscard]] bool advance();
   void let_idle_time_pass();
+  [[noreturn]] void end_as_stuck(std::string_view reason) const;
 
   const VirtualTimeOptions options_;
   std::vector<std::unique_ptr<RankExecutor>> ranks_;
   net::SimNetwork* network_ = nullptr;
   std::vector<std::unique_ptr<Thread>> threads_;
+  std::vector<std::unique_ptr<Thread>> dead_;  ///< Of ranks that have failed; others may point to them.
+  bool has_any_ended_ = false;
+  std::uint32_t failures_ = 0;  ///< Of ranks, as of the last removal.
   std::deque<Thread*> ready_;
   std::vector<Alarm> alarms_;  ///< A heap.
   std::uint64_t alarm_count_ = 0;
   std::uint64_t thread_count_ = 0;
   std::uint64_t resumed_ = 0;
+  std::uint64_t resumed_since_event_ = 0;
   std::uint64_t task_count_ = 0;
   std::uint32_t idle_rounds_ = 0;
   nanoseconds outside_{};
@@ -179,17 +200,21 @@ class VirtualTime::RankExecutor final : public Executor {
     if (!loop_.costs.is_known(kind)) {
       thread.measured_since = loop_.machine.now();
     }
+    thread.is_in_task = true;
     nanoseconds cost{};
     try {
       cost = loop_.costs.execute(kind, body, OwnClock{loop_.machine, thread});
     } catch (...) {
+      thread.is_in_task = false;
       thread.measured_since.reset();
       throw;
     }
+    thread.is_in_task = false;
     thread.measured_since.reset();
     loop_.begin_outside();
     loop_.note_task();
-    loop_.sleep(cost);
+    const double slowness = loop_.slowness(rank_);
+    loop_.sleep(slowness == 1 ? cost : loop_.lengthened(cost, slowness));
     notify();  // the end of a task changes what other workers find
   }
   bool runs_bodies() const noexcept override { return loop_.costs.runs_bodies(); }
@@ -208,6 +233,9 @@ VirtualTime::Loop::Loop(std::uint32_t rank_count,
     : costs{its_costs}, machine{its_machine}, options_{options}, thread_count_{1} {
   require(rank_count > 0, "a simulated run needs at least one rank");
   require(options.stack_bytes >= std::size_t{16} * 1024, "the stack of a simulated rank takes at least 16 KiB");
+  require(std::ranges::all_of(options.slow_ranks,
+                              [&](const SlowRank& slow) { return slow.rank.value() < rank_count && slow.factor >= 1; }),
+          "a slow rank is one of the run, and its factor at least 1");
   for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
     ranks_.push_back(std::make_unique<RankExecutor>(*this, Rank{rank}));
   }
@@ -245,22 +273,44 @@ void VirtualTime::Loop::run(net::SimNetwork& network, const std::function<void(R
   }
   do {
     run_ready();
-    std::erase_if(threads_, [](const auto& thread) { return thread->fiber->has_ended(); });
+    if (has_any_ended_ || failures_ != network_->failure_count()) {  // to ask all threads takes longer than an event
+      remove_ended();
+    }
   } while (!threads_.empty() && !failure_ && advance());
   if (failure_) {
     std::rethrow_exception(failure_);
   }
 }
 
+void VirtualTime::Loop::remove_ended() {
+  has_any_ended_ = false;
+  failures_ = network_->failure_count();
+  std::erase_if(threads_, [this](auto& thread) {
+    if (!thread->fiber->has_ended() && !network_->is_alive(thread->rank)) {
+      dead_.push_back(std::move(thread));
+      return true;
+    }
+    return thread->fiber->has_ended();
+  });
+}
+
 void VirtualTime::Loop::run_ready() {
   while (!ready_.empty() && !failure_) {
     running_ = ready_.front();
     ready_.pop_front();
+    if (!network_->is_alive(running_->rank)) {
+      running_ = nullptr;
+      continue;
+    }
+    if (++resumed_since_event_ > options_.resumes_max) {
+      end_as_stuck("threads only poll");
+    }
     running_->clock_reads = 0;
     if (options_.outside == OutsideCost::measured) {
       begin_outside();
     }
     running_->fiber->resume();
+    has_any_ended_ = has_any_ended_ || running_->fiber->has_ended();
     if (++resumed_ % resumes_between_reports == 0 && options_.on_progress) {
       options_.on_progress();
     }
@@ -293,7 +343,7 @@ bool VirtualTime::Loop::advance() {
     return true;
   }
   if (network_->next_event()) {
-    idle_rounds_ = 0;  // a thread that only sleeps and polls again moves nothing
+    note_event();  // a thread that only sleeps and polls again moves nothing
   }
   network_->advance_to(*next);
   while (!alarms_.empty() && alarms_.front().time <= *next) {
@@ -306,26 +356,33 @@ bool VirtualTime::Loop::advance() {
 
 void VirtualTime::Loop::let_idle_time_pass() {
   if (++idle_rounds_ > options_.idle_rounds_max) {
-    std::vector<std::uint32_t> waiting;
-    for (const auto& thread : threads_) {
-      waiting.push_back(thread->rank.value());
-    }
-    std::ranges::sort(waiting);
-    waiting.erase(std::ranges::unique(waiting).begin(), waiting.end());
-    const std::size_t count = waiting.size();
-    waiting.resize(std::min(count, ranks_named_max));
-    throw Error{ErrorCode::timeout,
-                fmt::format("the simulated run is stuck at {} s: {} ranks wait (rank {}{}), and no message is under "
-                            "way. Does each message have its partner?",
-                            std::chrono::duration<double>(network_->clock().now()).count(),
-                            count,
-                            fmt::join(waiting, ", "),
-                            count > ranks_named_max ? ", ..." : "")};
+    end_as_stuck("no message is under way");
   }
   network_->advance_to(network_->clock().now() + options_.idle_step);
   for (const auto& rank : ranks_) {
     rank->notify();
   }
+}
+
+void VirtualTime::Loop::end_as_stuck(std::string_view reason) const {
+  std::set<std::uint32_t> waiting;
+  for (const auto& thread : threads_) {
+    waiting.insert(thread->rank.value());
+  }
+  std::string named;
+  for (const std::uint32_t rank : waiting | std::views::take(ranks_named_max)) {
+    const std::string what = options_.describe_wait ? options_.describe_wait(Rank{rank}) : std::string{};
+    named += fmt::format("{}rank {}{}{}", named.empty() ? "" : ", ", rank, what.empty() ? "" : " for ", what);
+  }
+  throw Error{
+      ErrorCode::timeout,
+      fmt::format("the simulated run is stuck at {} s: {} ranks wait ({}{}), and {}. Does each message have its "
+                  "partner?",
+                  std::chrono::duration<double>(network_->clock().now()).count(),
+                  waiting.size(),
+                  named,
+                  waiting.size() > ranks_named_max ? ", ..." : "",
+                  reason)};
 }
 
 VirtualTime::VirtualTime(std::uint32_t rank_count,

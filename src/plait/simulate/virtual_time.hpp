@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "plait/base/clock.hpp"
@@ -21,6 +22,13 @@ enum class OutsideCost : std::uint8_t {
   measured,  ///< What it takes on this machine, by `TaskCosts::scale`; then runs are not repeated exactly.
 };
 
+/// A rank whose tasks take longer from a time of the clock on.
+struct SlowRank {
+  Rank rank;
+  nanoseconds since{};
+  double factor = 2;  ///< By which the costs of its tasks grow; at least 1.
+};
+
 struct VirtualTimeOptions {
   OutsideCost outside = OutsideCost::none;
   /// The stack of each rank and of each further worker.
@@ -33,6 +41,13 @@ struct VirtualTimeOptions {
   /// `read_length` of the clock.
   std::uint32_t reads_max = 1000;
   nanoseconds read_length = std::chrono::microseconds{1};
+  /// When threads go on more often than this without a task or an event of the network, the run ends with an error: a
+  /// thread polls for what never comes.
+  std::uint64_t resumes_max = 20'000'000;
+  std::vector<SlowRank> slow_ranks;
+  /// Describes what a rank waits for, in the errors of runs that are stuck: "a message of rank 3". May be empty, and so
+  /// may be its result.
+  std::function<std::string(Rank)> describe_wait;
   /// Called after every 4096 times that a thread went on; may be empty.
   std::function<void()> on_progress;
 };
@@ -52,10 +67,11 @@ class VirtualTime {
   /// By rank, for `net::SimOptions::executors`. They live as long as this.
   [[nodiscard]] std::vector<Executor*> executors() const;
 
-  /// Runs `rank` once for each rank, until all have returned. The network is one with these executors.
+  /// Runs `rank` once for each rank, until all have returned that have not failed. The threads of a rank that fails on
+  /// the network do not go on; what they hold is neither destroyed nor freed. The network is one with these executors.
   ///
   /// Throws: the first exception of a rank, at once: what the other ranks hold is then neither destroyed nor freed;
-  /// `Error` with `timeout` when ranks wait and nothing can happen. Once.
+  /// `Error` with `timeout` when ranks wait and nothing can happen, with what they wait for. Once.
   void run(net::SimNetwork& network, const std::function<void(Rank self)>& rank);
 
   /// The rank whose thread runs now; invalid outside of `run`.

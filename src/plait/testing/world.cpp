@@ -231,6 +231,10 @@ class Crew::WatchedDriver final : public net::Driver {
     }
     return polled;
   }
+  [[nodiscard]] bool is_full() const noexcept override {
+    const auto lock = crew_.lock_network();
+    return inner_->is_full();
+  }
   [[nodiscard]] bool is_idle() const noexcept override {
     const auto lock = crew_.lock_network();
     return inner_->is_idle();

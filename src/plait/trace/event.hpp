@@ -335,12 +335,13 @@ struct ProfileStateEvent {
 /// writes comes after all before it that access the same, one that reads after the last that wrote. Of more than
 /// 6 accesses, there are several records, which differ only in these.
 struct FlowTaskEvent {
-  TaskRole role = TaskRole{};      ///< What it does.
-  std::uint32_t communicator = 0;  ///< Of a message: communicator.
-  std::uint64_t id = 0;            ///< Of a task: its id (kind 3). Of a message: a number from the same row.
-  nanoseconds submitted{};         ///< When it was submitted.
-  Tag tag;                         ///< Of a message: tag.
-  std::int64_t priority = 0;       ///< Its priority in the flow.
+  TaskRole role = TaskRole{};  ///< What it does.
+  /// Communicator of the flow, within which places are numbered; of tasks 0 in older runs.
+  std::uint32_t communicator = 0;
+  std::uint64_t id = 0;       ///< Of a task: its id (kind 3). Of a message: a number from the same row.
+  nanoseconds submitted{};    ///< When it was submitted.
+  Tag tag;                    ///< Of a message: tag.
+  std::int64_t priority = 0;  ///< Its priority in the flow.
   /// `place << 2 | how`; how: 0 = reads, 1 = writes, 2 = accesses in any order but alone; borrowed for the call.
   std::span<const std::uint32_t> accesses;
 };

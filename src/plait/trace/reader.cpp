@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "plait/trace/detail/block_checksum.hpp"
 #include "plait/trace/detail/decode.hpp"
 #include "plait/trace/detail/layout.hpp"
 #include "plait/trace/detail/text.hpp"
@@ -27,29 +28,32 @@ class Collector {
  public:
   Collector(RankTrace& trace, std::string file) : trace_{trace}, file_{std::move(file)} {}
 
-  /// Takes the records of a chunk up to the first of kind 0. `first` is the number of its first record in the file.
+  /// Takes the records of a chunk: of its blocks that are not damaged, up to the first of kind 0. `first` is the number
+  /// of its first record in the file.
   void take_chunk(std::span<const std::byte> chunk, std::uint64_t first) {
     record_ = first;
-    if (chunk.size() < detail::record_bytes || kind_of(chunk) == detail::Kind::none) {
-      return;
-    }
-    if (kind_of(chunk) != detail::Kind::chunk) {
-      leave_out("a chunk that does not begin as one");
-      return;
-    }
-    for (bool is_head = true; chunk.size() >= detail::record_bytes && kind_of(chunk) != detail::Kind::none;
-         chunk = chunk.subspan(detail::record_bytes), ++record_, is_head = false) {
-      if (kind_of(chunk) == detail::Kind::chunk && !is_head) {
-        leave_out("a chunk that begins inside another");
-      } else if (!detail::is_known(kind_of(chunk), detail::Records{})) {
-        ++unknown_;
-      } else if (const detail::Trouble trouble = decode(chunk.data()); trouble.words != nullptr) {
-        leave_out(fmt::format("{} {}", trouble.noun, trouble.words));
+    const std::vector<detail::BlockState> states = detail::block_states(chunk, is_checked_);
+    is_checked_ = is_checked_ || std::ranges::find(states, detail::BlockState::sound) != states.end();
+    note_empty(chunk);
+    for (std::size_t block = 0; block < states.size(); ++block) {
+      const std::size_t begin = block * detail::block_bytes;
+      record_ = first + begin / detail::record_bytes;
+      const auto records = chunk.subspan(begin, std::min(detail::block_bytes, chunk.size() - begin));
+      if (states[block] == detail::BlockState::damaged) {
+        leave_out_block(records.size(), block == 0);
+      } else if (!take_records(records, block == 0)) {
+        return;
       }
     }
   }
 
   void finish() {
+    if (is_checked_ && empty_between_ > 0) {
+      trace_.notices.push_back(fmt::format(
+          "{}: {} chunk(s) have zeros only, but others follow: the file was not copied whole, or is damaged",
+          file_,
+          empty_between_));
+    }
     if (left_out_ > notices_max) {
       trace_.notices.push_back(fmt::format("{}: {} more records were left out", file_, left_out_ - notices_max));
     }
@@ -63,6 +67,45 @@ class Collector {
   }
 
  private:
+  /// A chunk gets its first record as soon as it is there: one of zeros before others was lost.
+  void note_empty(std::span<const std::byte> chunk) {
+    if (std::ranges::all_of(chunk, [](std::byte byte) { return byte == std::byte{0}; })) {
+      ++empty_latest_;
+    } else {
+      empty_between_ += std::exchange(empty_latest_, 0);
+    }
+  }
+
+  /// Whether records may follow in the next block of the chunk.
+  bool take_records(std::span<const std::byte> records, bool is_head) {
+    if (records.size() < detail::record_bytes || kind_of(records) == detail::Kind::none) {
+      return false;
+    }
+    if (is_head && kind_of(records) != detail::Kind::chunk) {
+      leave_out("a chunk that does not begin as one");
+      return false;
+    }
+    for (; records.size() >= detail::record_bytes && kind_of(records) != detail::Kind::none;
+         records = records.subspan(detail::record_bytes), ++record_, is_head = false) {
+      if (kind_of(records) == detail::Kind::chunk && !is_head) {
+        leave_out("a chunk that begins inside another");
+      } else if (!detail::is_known(kind_of(records), detail::Records{})) {
+        ++unknown_;
+      } else if (const detail::Trouble trouble = decode(records.data()); trouble.words != nullptr) {
+        leave_out(fmt::format("{} {}", trouble.noun, trouble.words));
+      }
+    }
+    return records.empty();
+  }
+
+  /// With the first block of a chunk, the thread of the others is lost.
+  void leave_out_block(std::size_t bytes, bool is_head) {
+    leave_out(fmt::format("{} bytes are damaged (their checksum differs)", bytes));
+    if (is_head) {
+      take(detail::ChunkRecord{.thread = detail::no_worker, .name = "of a damaged block"});
+    }
+  }
+
   static detail::Kind kind_of(std::span<const std::byte> record) noexcept {
     return static_cast<detail::Kind>(record.front());
   }
@@ -88,6 +131,8 @@ class Collector {
       trace_.threads.push_back({worker, std::move(name)});
     }
   }
+
+  void take(const detail::BlockChecksumRecord& /*checked*/) {}
 
   void take(const detail::NameRecord& name) {
     trace_.names[static_cast<std::size_t>(name.role)][NameId{name.number}] =
@@ -170,6 +215,9 @@ class Collector {
   std::uint32_t thread_ = 0;
   std::uint64_t record_ = 0;
   std::size_t left_out_ = 0;
+  std::size_t empty_latest_ = 0;                   ///< Chunks of zeros since the last used one.
+  std::size_t empty_between_ = 0;                  ///< ... and before it.
+  bool is_checked_ = false;                        ///< The file has checksums.
   std::vector<SumTimes>* latest_times_ = nullptr;  ///< Of the trace: those of the sum before.
   std::size_t unknown_ = 0;                        ///< Records of kinds of later versions.
 };

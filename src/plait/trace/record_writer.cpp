@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "plait/trace/detail/block_checksum.hpp"
 #include "plait/trace/detail/chunk_file.hpp"
 #include "plait/trace/detail/encode.hpp"
 
@@ -17,6 +18,9 @@ RecordWriter::RecordWriter(ChunkSource* chunks, std::uint16_t worker, std::strin
 }
 
 RecordWriter::~RecordWriter() {
+  if (next_ != block_) {
+    write_checksum();
+  }
   detail::ChunkFile::release(chunk_);
 }
 
@@ -27,10 +31,34 @@ void RecordWriter::begin_chunk() noexcept {
   detail::ChunkFile::release(chunk_);
   chunk_ = chunks_->next_chunk();
   next_ = chunk_.data();
-  end_ = next_ + chunk_.size();
+  begin_block();
   if (next_ != nullptr) {
     detail::encode(detail::ChunkRecord{.thread = worker_, .number = chunk_count_++, .name = thread_name_}, *this);
   }
+}
+
+void RecordWriter::begin_block() noexcept {
+  block_ = next_;
+  end_ = next_ != nullptr ? next_ + detail::block_bytes - detail::record_bytes : nullptr;
+}
+
+void RecordWriter::end_block() noexcept {
+  if (next_ != nullptr) {
+    write_checksum();
+  }
+  if (next_ == chunk_.data() + chunk_.size()) {
+    begin_chunk();
+  } else {
+    begin_block();
+  }
+}
+
+void RecordWriter::write_checksum() noexcept {
+  const detail::BlockSums sums = detail::sums_of({block_, next_});
+  detail::BlockChecksumRecord record{.sum = sums.sum, .sum_of_sums = sums.sum_of_sums};
+  detail::FieldWriter fields{next_, worker_};
+  describe(fields, record);
+  end_record(static_cast<std::uint8_t>(detail::Kind::block_checksum));
 }
 
 void RecordWriter::end_record(std::uint8_t kind) noexcept {

@@ -10,13 +10,13 @@
 
 namespace plait::trace {
 
-/// Writes records of one thread into its chunks of the trace file.
+/// Writes records of one thread into its chunks of the trace file, with a checksum of each block of 64 records.
 ///
 /// Threads: one at a time. Throws nothing: when the disk is full, the file reports it once on stderr and later records
 /// are lost.
 class RecordWriter {
  public:
-  /// Borrows the source of chunks; null: off.
+  /// Borrows the source of chunks, of whole blocks (`detail::block_bytes`); null: off.
   RecordWriter(ChunkSource* chunks, std::uint16_t worker, std::string thread_name) noexcept;
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
@@ -29,7 +29,7 @@ class RecordWriter {
   /// Returns the bytes of the next record, all zeros; null when there is no space.
   [[nodiscard]] std::byte* begin_record() noexcept {
     if (next_ == end_) [[unlikely]] {
-      begin_chunk();
+      end_block();
     }
     return next_;
   }
@@ -38,9 +38,13 @@ class RecordWriter {
 
  private:
   void begin_chunk() noexcept;
+  void begin_block() noexcept;
+  void end_block() noexcept;
+  void write_checksum() noexcept;
 
-  std::byte* next_ = nullptr;  ///< Where the next record goes; nullptr when off.
-  std::byte* end_ = nullptr;   ///< Of the chunk.
+  std::byte* next_ = nullptr;   ///< Where the next record goes; nullptr when off.
+  std::byte* end_ = nullptr;    ///< Where the checksum of the block goes.
+  std::byte* block_ = nullptr;  ///< Begin of the block.
   ChunkSource* chunks_;
   std::span<std::byte> chunk_;
   std::string thread_name_;

@@ -74,7 +74,9 @@ TEST_P(AllGather, ends_with_an_error_where_another_size_is_meant) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, AllGather, testing::Values(AllGatherWay::ring, AllGatherWay::doubling));
+INSTANTIATE_TEST_SUITE_P(Ways,
+                         AllGather,
+                         testing::Values(AllGatherWay::ring, AllGatherWay::doubling, AllGatherWay::by_node));
 
 TEST(AllGatherArguments, have_room_for_a_block_of_each_member) {
   ManyRanks ranks{2, 0};

@@ -28,6 +28,30 @@ TEST(Group, keeps_the_order_of_its_members) {
   EXPECT_EQ(group.comm(), comm);
 }
 
+TEST(Group, has_the_same_members_whether_they_are_a_range_or_not) {
+  ManyRanks ranks{7, 0};
+  const std::vector<std::vector<Rank>> orders{{Rank{1}, Rank{3}, Rank{5}},
+                                              {Rank{5}, Rank{3}, Rank{1}},
+                                              {Rank{3}},
+                                              {Rank{2}, Rank{3}, Rank{6}},
+                                              {Rank{6}, Rank{3}, Rank{2}}};
+  for (const std::vector<Rank>& members : orders) {
+    const Group group{ranks[3], members, comm};
+    ASSERT_EQ(group.size(), members.size());
+    for (std::size_t member = 0; member < members.size(); ++member) {
+      EXPECT_EQ(group.rank(member), members[member]);
+    }
+    EXPECT_EQ(members[group.self()], Rank{3});
+  }
+}
+
+TEST(GroupMembers, stores_no_ranks_at_equal_distances) {
+  EXPECT_TRUE(GroupMembers(std::vector{Rank{1}, Rank{4}, Rank{7}}).is_range());
+  EXPECT_TRUE(GroupMembers(std::vector{Rank{7}, Rank{4}, Rank{1}}).is_range());
+  EXPECT_FALSE(GroupMembers(std::vector{Rank{1}, Rank{4}, Rank{8}}).is_range());
+  EXPECT_FALSE(GroupMembers(std::vector{Rank{1}, Rank{0}, Rank{2}}).is_range());
+}
+
 TEST(Group, has_members_that_are_ranks_and_differ) {
   ManyRanks ranks{2, 0};
   EXPECT_EQ(code_thrown([&] { const Group group(ranks[0], {Rank{0}, Rank{2}}, comm); }), ErrorCode::bad_argument);

@@ -14,6 +14,7 @@
 #include "plait/base/random.hpp"
 #include "plait/comm/collectives/group.hpp"
 #include "plait/comm/endpoint.hpp"
+#include "plait/comm/nodes.hpp"
 #include "plait/net/loopback/loopback.hpp"
 #include "plait/net/sim/sim.hpp"
 #include "plait/trace/recorder.hpp"
@@ -24,7 +25,8 @@ namespace plait::comm::test {
 inline const std::vector<std::uint32_t> group_sizes{1, 2, 3, 4, 5, 6, 7, 8, 9, 16};
 
 /// The endpoints of several ranks in this process, driven by one thread, on a network and with limits that the seed
-/// draws: seed 0 is the loopback network, all others simulated ones that delay, reorder and refuse.
+/// draws: seed 0 is the loopback network, all others simulated ones that delay, reorder and refuse. Ranks with odd
+/// seeds are on nodes, of any number of ranks each.
 class ManyRanks {
  public:
   ManyRanks(std::uint32_t count, std::uint64_t seed) : random{seed} {
@@ -48,10 +50,21 @@ class ManyRanks {
       recorders_.push_back(std::make_unique<trace::Recorder>(drivers_.back()->clock()));
       endpoints_.push_back(std::make_unique<Endpoint>(*drivers_.back(), *recorders_.back(), options));
     }
+    if (seed % 2 != 0) {
+      std::vector<std::uint32_t> nodes(count);
+      std::ranges::generate(nodes, [&] { return static_cast<std::uint32_t>(below(1 + count / 2)); });
+      set_nodes(nodes);
+    }
   }
 
   Endpoint& operator[](std::size_t rank) { return *endpoints_[rank]; }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(endpoints_.size()); }
+
+  void set_nodes(const std::vector<std::uint32_t>& nodes) {
+    for (const auto& endpoint : endpoints_) {
+      Nodes::set(*endpoint, nodes);
+    }
+  }
 
   /// A group of all ranks on each.
   [[nodiscard]] std::vector<Group> groups(CommId comm = world) {

@@ -81,6 +81,11 @@ TEST_P(Reduce, leaves_the_sum_of_all_on_all) {
 /// All ranks' sums of numbers whose sum depends on the order, on one network.
 std::vector<std::vector<double>> rounded_sums(ReduceWay way, std::uint32_t size, std::uint64_t seed) {
   ManyRanks ranks{size, seed};
+  std::vector<std::uint32_t> nodes(size);
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    nodes[rank] = rank * 5 % 3;
+  }
+  ranks.set_nodes(nodes);
   const std::vector<Group> groups = ranks.groups();
   std::vector<std::vector<double>> rows(size, std::vector<double>(37));
   for (std::size_t rank = 0; rank < size; ++rank) {
@@ -125,7 +130,7 @@ TEST_P(Reduce, ends_with_an_error_where_another_size_is_meant) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, Reduce, testing::Values(ReduceWay::tree, ReduceWay::halving));
+INSTANTIATE_TEST_SUITE_P(Ways, Reduce, testing::Values(ReduceWay::tree, ReduceWay::halving, ReduceWay::by_node));
 
 TEST(ReduceOperations, take_the_least_the_greatest_and_what_the_program_gives) {
   ManyRanks ranks{3, 0};

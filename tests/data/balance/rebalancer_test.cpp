@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/comm/collectives/reduce.hpp"
+#include "plait/comm/nodes.hpp"
 #include "plait/data/balance/recorded_loads.hpp"
 #include "plait/testing/local_rank.hpp"
 #include "plait/testing/temporary_folder.hpp"
@@ -170,6 +171,18 @@ TEST(Rebalancer, writes_statistics_that_read_back) {
   EXPECT_EQ(problem.objects.size(), side * side);
   EXPECT_EQ(problem.edges.size(), 2 * side * (side - 1) + (side - 1));  // rows end at the next one's first
   EXPECT_EQ(problem.objects[side + 3].position, (std::array<double, 3>{3, 1, 0}));
+}
+
+TEST(Rebalancer, knows_the_nodes_of_its_endpoint) {
+  const plait::test::TemporaryFolder folder;
+  run_on_ranks({.ranks = 2}, {.worker_count = 1}, [&](LocalRank& rank) {
+    comm::Nodes::set(rank.messages(), {0, 1});
+    Collection<Piece> pieces = make_pieces(rank, 1);
+    Rebalancer{rank, {.statistics = folder.path() / "stats"}}.observe(pieces);
+  });
+  const balance::RecordedLoads recorded{
+      std::vector<std::filesystem::path>{folder.path() / "stats.0.json", folder.path() / "stats.1.json"}};
+  EXPECT_EQ(recorded.problem(0).node_of_rank, (std::vector<std::uint32_t>{0, 1}));
 }
 
 TEST(Rebalance, in_one_line) {

@@ -177,6 +177,28 @@ TEST(Collection, measures_each_element_by_itself_also_when_short_ones_run_togeth
   }
 }
 
+struct Reader {
+  void read(const std::vector<double>& /*numbers*/) {}
+};
+
+TEST(Collection, counts_the_same_bytes_of_messages_to_elements_here_and_elsewhere) {
+  run_on_ranks({.ranks = 2}, {.worker_count = 1}, [](LocalRank& rank) {
+    Collection<Reader> readers{rank, Shape{4}, [](ElementId, Index) { return Reader{}; }};
+    readers.reset_loads();
+    readers.each([](Reader&, ElementContext& context) {
+      for (std::uint64_t to = 0; to < 4; ++to) {
+        context.send<&Reader::read>(ElementId{to}, std::vector<double>(100));
+      }
+    });
+    for (const ElementLoad& load : readers.loads()) {
+      for (const PeerBytes& peer : load.sent) {
+        EXPECT_EQ(peer.bytes, 100 * sizeof(double) + sizeof(std::uint64_t)) << peer.peer.value();
+      }
+      EXPECT_EQ(load.sent.size(), 4U);
+    }
+  });
+}
+
 // ---- elements that come and go, results, steps ----
 
 struct Cell {

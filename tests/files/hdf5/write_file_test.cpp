@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <barrier>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -53,14 +54,38 @@ class ThreadRanks {
         return all;
       };
     }
+    void in_turn(const std::function<void()>& turn) override {
+      std::unique_lock lock{all_.mutex_};
+      all_.turn_ended_.wait(lock, [&] { return all_.turns_ == self_; });
+      try {
+        if (!all_.is_cancelled_) {
+          turn();
+        }
+      } catch (...) {
+        all_.is_cancelled_ = true;
+        all_.end_turn();
+        throw;
+      }
+      all_.end_turn();
+    }
 
    private:
     ThreadRanks& all_;
     std::uint32_t self_;
   };
 
+  /// With the lock held.
+  void end_turn() {
+    ++turns_;
+    turn_ended_.notify_all();
+  }
+
   std::barrier<> barrier_;
   std::vector<Bytes> mail_;
+  std::mutex mutex_;
+  std::condition_variable turn_ended_;
+  std::uint32_t turns_ = 0;
+  bool is_cancelled_ = false;
 };
 
 /// A list to which rank r contributes r + 1 times the number r.
@@ -153,8 +178,9 @@ TEST(WriteHdf5, reports_a_full_disk_and_leaves_the_old_file) {
   const plait::test::TemporaryFolder folder;
   ASSERT_TRUE(write_hdf5(folder / "a.h5", list_of(0, 1)));
   const auto size = std::filesystem::file_size(folder / "a.h5");
-  // In a process of its own that ends without exit handlers: HDF5 1.10 cannot close a file that it cannot flush, and
-  // its exit handler then reads memory that the attempt has freed.
+  // In a process of its own that ends without exit handlers: the limit is one of offsets, so a file that gives up its
+  // data has no more room, and HDF5 1.10 has an exit handler that fails when it could not close a file. A disk has
+  // then: python/tests/commands/test_simulate_faults.py.
   EXPECT_EXIT(
       {
         const std::string wrong = error_of_full_disk(folder / "a.h5");

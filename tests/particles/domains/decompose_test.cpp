@@ -220,5 +220,18 @@ TEST(Decomposition, concerns_ranks_like_the_side_of_their_grid) {
   EXPECT_LE(cutting.cutters[0]->counts().reductions, 1U + 3 * 6);
 }
 
+TEST(Decomposition, sends_no_samples_when_the_last_axis_is_cut) {
+  for (const auto& [grid, messages] : {std::pair{DomainGrid{16, 1, 1}, 0U}, std::pair{DomainGrid{4, 4, 1}, 3U}}) {
+    ManyRanks ranks{16, 1};
+    Cutting cutting{ranks, grid, {}};
+    std::mt19937_64 random{5};
+    for (std::size_t i = 0; i < 1600; ++i) {
+      cutting.add(i % 16, somewhere(random));
+    }
+    cutting.cut();
+    EXPECT_EQ(cutting.cutters[0]->counts().messages, messages) << grid.x << " x " << grid.y;
+  }
+}
+
 }  // namespace
 }  // namespace plait::particles::decompose_test

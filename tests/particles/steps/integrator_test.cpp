@@ -35,13 +35,16 @@ TEST(Leapfrog, drifts_a_range_by_velocities_and_kicks_some_by_accelerations) {
   EXPECT_EQ(bodies.store[bodies.velocity][1].y, 0);
   EXPECT_EQ(bodies.store[bodies.velocity][2].y, 1);
   EXPECT_FALSE(motion.settle) << "nothing is predicted";
+  EXPECT_FALSE(motion.predict);
 }
 
 TEST(Leapfrog, predicts_velocities_until_the_kick_that_ends_a_step) {
   Bodies bodies;
   const Integrator motion =
       leapfrog({.velocity = bodies.velocity, .acceleration = bodies.acceleration, .velocity_now = bodies.now});
-  motion.drift(bodies.store, 0, 3, 0.5);
+  motion.drift(bodies.store, 0, 3, 0.25);
+  EXPECT_EQ(bodies.store[bodies.now][1].y, 0) << "by the duration of kicks";
+  motion.predict(bodies.store, 0, 3, 0.5);
   EXPECT_EQ(bodies.store[bodies.now][1].y, 1);
   EXPECT_EQ(bodies.store[bodies.velocity][1].y, 0);
   const std::array kicked{Kick{1, 0.5}};

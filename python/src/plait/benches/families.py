@@ -110,6 +110,27 @@ def between_barriers(folder: Path) -> list[float]:
     return [(later - earlier) / 1e9 for earlier, later in itertools.pairwise(ends)]
 
 
+def calibrate(machine: Machine, platform: Path) -> None:
+    """Writes a platform file, from messages between the hosts, and within one where ranks share it."""
+    places = {False: machine} if machine.is_lab else {}
+    if not machine.is_lab:
+        places[True] = machine
+    elif machine.ranks > 2:
+        places[True] = Machine(2, is_lab=False)
+    found = {}
+    for is_within, place in places.items():
+        file = platform.with_suffix(f".{'within' if is_within else 'between'}")
+        place.run((str(_build.find_program("plait-calibrate")), *CALIBRATION, "-o", str(file)))
+        found[is_within] = read_calibration(file)
+    contents = platform_of(
+        "calibrated",
+        found.get(False) or found[True],
+        found.get(True),
+        ranks_per_host=machine.ranks_per_host,
+    )
+    platform.write_text(json.dumps(contents), encoding="utf-8")
+
+
 class Benchmark:
     def __init__(self, report: Report, machine: Machine, scratch: Path) -> None:
         self._report = report
@@ -134,26 +155,8 @@ class Benchmark:
         return self._scratch / f"{self._count}-{name}"
 
     def _calibrated(self) -> Path:
-        """A platform file, from messages between the hosts, and within one where ranks share it."""
-        lab, ranks = self._machine.is_lab, self._machine.ranks
-        places = {False: self._machine} if lab else {}
-        if not lab:
-            places[True] = self._machine
-        elif ranks > 2:
-            places[True] = Machine(2, is_lab=False)
-        found = {}
-        for is_within, place in places.items():
-            file = self._new("calibration.json")
-            place.run((str(_build.find_program("plait-calibrate")), *CALIBRATION, "-o", str(file)))
-            found[is_within] = read_calibration(file)
         platform = self._new("platform.json")
-        contents = platform_of(
-            "calibrated",
-            found.get(False) or found[True],
-            found.get(True),
-            ranks_per_host=self._machine.ranks_per_host,
-        )
-        platform.write_text(json.dumps(contents), encoding="utf-8")
+        calibrate(self._machine, platform)
         return platform
 
     def _turn(self, family: str, platform: Path) -> Turn:

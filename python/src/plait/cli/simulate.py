@@ -12,6 +12,7 @@ import typer
 from plait.cli.options import JsonFile, Quiet, output_option, ranks_option, results_in
 
 _COSTS = "What tasks cost"
+_FAULTS = "What goes wrong"
 
 
 def add(app: typer.Typer) -> None:
@@ -85,6 +86,74 @@ def simulate(
             min=0, metavar="US", help="Microseconds that each task adds.", rich_help_panel=_COSTS
         ),
     ] = 0.0,
+    other_kinds: Annotated[
+        float | None,
+        typer.Option(
+            "--other-kinds",
+            min=0,
+            metavar="US",
+            help="Microseconds of a task of a kind without a cost. [measured; with --faults 100]",
+            rich_help_panel=_COSTS,
+        ),
+    ] = None,
+    faults: Annotated[
+        str,
+        typer.Option(
+            "--faults",
+            metavar="LIST|all",
+            help="Draw faults of the run from a seed: delays, reorder, full-queues, slow-rank, "
+            "half-link, dead-rank, full-disk.",
+            rich_help_panel=_FAULTS,
+        ),
+    ] = "",
+    seed: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="What faults are drawn from.", rich_help_panel=_FAULTS),
+    ] = 1,
+    seeds: Annotated[
+        str,
+        typer.Option(
+            "--seeds",
+            metavar="FIRST:LAST",
+            help="Make a run for each of these seeds.",
+            rich_help_panel=_FAULTS,
+        ),
+    ] = "",
+    same: Annotated[
+        str,
+        typer.Option(
+            "--same",
+            metavar="PATTERN",
+            help="What this regular expression matches in lines of the output must be as in the run "
+            "without faults. [the exit status only]",
+            rich_help_panel=_FAULTS,
+        ),
+    ] = "",
+    restart_with: Annotated[
+        str,
+        typer.Option(
+            "--restart-with",
+            metavar="WORDS",
+            help="When a fault has ended a run, start the program again with these words added and "
+            "without faults: it must reach the same results.",
+            rich_help_panel=_FAULTS,
+        ),
+    ] = "",
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            min=0.1,
+            metavar="S",
+            help="A run that takes more than S seconds of processor time here has failed.",
+            rich_help_panel=_FAULTS,
+        ),
+    ] = 60.0,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs", "-j", min=1, max=1024, metavar="N", help="Runs at a time.", rich_help_panel=_FAULTS
+        ),
+    ] = 1,
     stack: Annotated[
         int,
         typer.Option(
@@ -103,6 +172,10 @@ def simulate(
     With costs for all kinds of tasks and --outside none, a run is repeated exactly: equal arguments,
     equal trace.
 
+    With --faults, the program runs without faults first, and then once for each seed. A run must
+    compute the same results, or end with a sentence and a status that is not 0 if a rank died or the
+    disk was full. The status is 0 if all seeds did. The command that repeats a failed seed is printed.
+
     Examples:
 
       plait run -n 2 -o runs/real plait-cholesky --size 4096 --tile 512
@@ -113,6 +186,9 @@ def simulate(
         plait-cholesky --size 65536 --tile 512
 
       plait simulate -n 64 --outside measured plait-pic --cells 512 512 --steps 5
+
+      plait simulate -n 8 --faults all --seeds 1:1000 --same 'checksum.*' \\
+        plait-pic --cells 64 8 --steps 5
     """
     module = import_module("plait.commands.simulate")
     with results_in(json_file) as results:
@@ -124,6 +200,7 @@ def simulate(
             scale=scale,
             overhead_us=overhead,
             outside=outside,
+            other_kinds_us=other_kinds,
             workers=workers,
             stack_kib=stack,
             output=output,
@@ -131,5 +208,17 @@ def simulate(
             results=results,
             quiet=quiet,
         )
-        status = module.simulate(command, wishes)
+        if faults:
+            module = import_module("plait.commands.simulate_faults")
+            wanted = module.FaultWishes(
+                kinds=module.kinds_of(faults, command),
+                seeds=module.seeds_of(seeds) if seeds else range(seed, seed + 1),
+                same=same,
+                restart_with=restart_with,
+                time_limit_s=time_limit,
+                jobs=jobs,
+            )
+            status = module.simulate_with_faults(command, wishes, wanted)
+        else:
+            status = module.simulate(command, wishes)
     raise typer.Exit(status)

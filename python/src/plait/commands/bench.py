@@ -40,6 +40,10 @@ MODULES = {
         "plait.commands.bench_predict",
         "prediction with fitted parameters is within 15 % of the replay, for six different exchanges",
     ),
+    "predict-programs": (
+        "plait.benches.predict_programs",
+        "replays and predictions of HPCC's PTRANS, FFT and HPL and of plait's ring are within 10 %",
+    ),
     "predict-tasks": (
         "plait.commands.bench_predict_tasks",
         "runs of tasks on other workers and ranks are predicted within 10 %",

@@ -36,6 +36,7 @@ class Wishes:
     scale: float = 1.0
     overhead_us: float = 0.0
     outside: str = "none"
+    other_kinds_us: float | None = None
     workers: int | None = None
     stack_kib: int = 512
     output: Path | None = None
@@ -46,34 +47,53 @@ class Wishes:
 
 def simulate(command: list[str], wishes: Wishes) -> int:
     """Returns the program's exit status; 0 only when every rank ended well."""
-    program = find_program(command[0])
-    library = _library(program)
     with tempfile.TemporaryDirectory(prefix="plait-simulate-") as temporary:
-        report, file = Path(temporary) / "report.json", Path(temporary) / "settings.json"
-        write_text(file, json.dumps(settings(wishes, report)))
+        report = Path(temporary) / "report.json"
         folder = None
         if wishes.output is not None:
             folder = make_run_folder(Place(wishes.output, None, Path(command[0]).name, wishes.force))
-        environment = {**os.environ, **preloading(library), "PLAIT_SIMULATION": str(file)}
-        environment |= {"PLAIT_TRACE": str(folder) if folder is not None else ""}
-        environment |= {"PLAIT_PROGRESS_BAR": "0"}  # of one rank, where the simulation shows its own
-        if wishes.workers is not None:
-            environment["PLAIT_WORKERS"] = str(wishes.workers)
-        launched = [program, *command[1:]]
-        ending = supervise(launched, environment)
+        start = prepare(command, wishes, settings(wishes, report), folder)
+        ending = supervise(start.command, start.environment)
         if folder is not None and any(folder.glob("rank-*.plt")):
-            write_facts(folder, command, launched, ending)
+            write_facts(folder, command, start.command, ending)
         if not ending.is_good:
             say(f"{Path(command[0]).name} {ending.in_words()} after {ending.took_s:.3g} s")
             return ending.exit_status
-        if not report.is_file():
-            raise PlaitError(f"{program} ended without a simulation: is it a program of plait?")
-        results: dict[str, Any] = json.loads(report.read_text())
+        results = read_report(report, command[0])
     if wishes.results is not None:
         write_text(wishes.results, json.dumps(results, indent=2) + "\n")
     if not wishes.quiet:
         say(summary(results))
     return 0
+
+
+@dataclass(frozen=True)
+class Start:
+    command: list[str]
+    environment: dict[str, str]
+
+
+def prepare(command: list[str], wishes: Wishes, wanted: dict[str, Any], folder: Path | None) -> Start:
+    """What to start for a simulation with these settings, which are written beside the report."""
+    program = find_program(command[0])
+    file = Path(wanted["report"]).with_name("settings.json")
+    write_text(file, json.dumps(wanted))
+    environment = {**os.environ, **preloading(_library(program)), "PLAIT_SIMULATION": str(file)}
+    environment |= {"PLAIT_TRACE": str(folder) if folder is not None else ""}
+    environment |= {"PLAIT_PROGRESS_BAR": "0"}  # of one rank, where the simulation shows its own
+    # Open MPI's files of a process that is alone: several simulations start and end at the same time.
+    environment.setdefault("OMPI_MCA_orte_tmpdir_base", str(file.parent))
+    if wishes.workers is not None:
+        environment["PLAIT_WORKERS"] = str(wishes.workers)
+    return Start([program, *command[1:]], environment)
+
+
+def read_report(report: Path, program: str) -> dict[str, Any]:
+    """What the library has simulated."""
+    if not report.is_file():
+        raise PlaitError(f"{program} ended without a simulation: is it a program of plait?")
+    results: dict[str, Any] = json.loads(report.read_text())
+    return results
 
 
 def settings(wishes: Wishes, report: Path) -> dict[str, Any]:
@@ -98,6 +118,8 @@ def settings(wishes: Wishes, report: Path) -> dict[str, Any]:
         "progress": not wishes.quiet,
         "report": str(report),
     }
+    if wishes.other_kinds_us is not None:
+        found["other_kinds_ns"] = round(wishes.other_kinds_us * 1e3)
     if wishes.platform:
         found["platform"] = str(platform_file(wishes.platform).resolve())
     if wishes.costs is not None:

@@ -117,13 +117,19 @@ def call_at(
 def computing_between(
     calls: pl.DataFrame, rank: pl.Series, from_ns: pl.Series, to_ns: pl.Series
 ) -> npt.NDArray[np.int64]:
-    """For how long no thread of a rank was in a call between two times; 0 if the second is first."""
+    """For how long no thread of a rank was in a call between two times; 0 if the second is first.
+
+    `calls` must be sorted by rank (`calls_within`).
+    """
     ranks, low, high = rank.to_numpy(), from_ns.to_numpy(), to_ns.to_numpy()
     found: npt.NDArray[np.int64] = np.maximum(high - low, 0)
-    for (one,), own in calls.group_by("rank"):
-        rows = np.flatnonzero((ranks == one) & (high > low))
+    start, end = calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy()
+    of_call = calls["rank"].to_numpy()
+    bounds = np.r_[0, np.flatnonzero(np.diff(of_call)) + 1, of_call.size] if of_call.size else [0]
+    for first, last in pairwise(bounds):
+        rows = np.flatnonzero((ranks == of_call[first]) & (high > low))
         if rows.size:
-            until = union_until(own["start_ns"].to_numpy(), own["end_ns"].to_numpy())
+            until = union_until(start[first:last], end[first:last])
             inside = until(high[rows]) - until(low[rows])
             found[rows] = np.maximum(found[rows] - np.rint(inside).astype(np.int64), 0)
     return found

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from plait import _events as events
+from plait._allocator import return_memory
 from plait._events import Run
 from plait.measures import profile
 from plait.measures.balance import Balance, balance_over_time
@@ -88,9 +89,11 @@ def measure_calls(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -
         else partial(call_times, calls, whole_ns)
     )
     sides = message_sides(calls, matched, run.clock_error_ns)
+    return_memory()
     met = meetings(run, calls)
     begun = begun_collectives(met, calls)
     waits = wait_states(run, calls, sides, met, begun)
+    return_memory()
     link = fit_link(sides, matched.height)
     soonest = soonest_ns(matched, link)
     stalled = stalled_calls(calls, sides, begun, soonest, link)

@@ -110,8 +110,11 @@ def message_overlap(sides: pl.DataFrame, soonest: Floats, link: Link | None) -> 
     if link is None:
         return pl.DataFrame(schema=schema)
     before = pl.col("posted_ns") < pl.col("call_start_ns")
-    found = sides.with_columns(pl.col("ready_ns").max().over("call").alias("last_ready_ns")).filter(
-        before & ~pl.col("buffered")
+    needed = ("call", "message", "posted_ns", "ready_ns", "call_start_ns", "computing_ns", "told_ns")
+    found = (
+        sides.select(*needed, "rank", "received", "size_bytes", "buffered")
+        .with_columns(pl.col("ready_ns").max().over("call").alias("last_ready_ns"))
+        .filter(before & ~pl.col("buffered"))
     )
     rows = found["message"].to_numpy()
     ready = found["ready_ns"].to_numpy()
@@ -189,7 +192,7 @@ def stalled_calls(
 def _by_message(sides: pl.DataFrame, messages: int, column: str) -> tuple[Floats, Floats]:
     """Of each message: the column's value of its sending and of its receiving; -inf: none waited."""
     found = (np.full(messages, -np.inf), np.full(messages, -np.inf))
-    waited = sides.filter(~pl.col("buffered"))
+    waited = sides.select("message", "received", "buffered", column).filter(~pl.col("buffered"))
     for received, values in enumerate(found):
         own = waited.filter(pl.col("received") == bool(received))
         values[own["message"].to_numpy()] = own[column].to_numpy()
@@ -200,7 +203,7 @@ def _quickest_wait(calls: pl.DataFrame) -> float:
     """What a wait takes that has nothing to wait for: no more than posting a message does."""
     quick = []
     for what in (events.CALL_COMPLETES, events.CALL_BEGINS):
-        own = calls.filter(pl.col("class") == what)
+        own = calls.select("class", "start_ns", "end_ns").filter(pl.col("class") == what)
         if own.height:
             quick.append(float(np.quantile((own["end_ns"] - own["start_ns"]).to_numpy(), 0.1)))
     return min(quick) if len(quick) == 2 else 0.0

@@ -21,7 +21,8 @@ def polled_waits(calls: pl.DataFrame, sides: pl.DataFrame, functions: Sequence[s
     received the message. `calls`: `calls_within`; `sides`: `message_sides`.
     """
     late = (
-        sides.filter("received")
+        sides.select("call", "other_ns", "peer", "received")
+        .filter("received")
         .group_by("call")
         .agg(pl.col("other_ns").max(), pl.col("peer").sort_by("other_ns").last())
     )

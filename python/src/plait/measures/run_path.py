@@ -155,9 +155,9 @@ def call_causes(
     a call completed the latest.
     """
     parts = [
-        sides.filter(~pl.col("buffered")).select(
-            "call", pl.col("peer").alias("rank"), pl.col("other_ns").alias("came_ns")
-        ),
+        sides.select("call", "peer", "other_ns", "buffered")
+        .filter(~pl.col("buffered"))
+        .select("call", pl.col("peer").alias("rank"), pl.col("other_ns").alias("came_ns")),
         met.filter(pl.col("call").is_not_null() & pl.col("until_ns").is_not_null()).select(
             "call", pl.col("peer").alias("rank"), pl.col("until_ns").alias("came_ns")
         ),

@@ -84,8 +84,10 @@ def _packing(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
     posted = run.messages.select(*_POSTED, "posted_ns", "size_bytes", "number").filter(
         (pl.col("size_bytes") <= SMALL_BYTES) & (pl.col("number") > 0) & (pl.col("function") >= 0)
     )
-    begins = calls.filter(pl.col("class") == events.CALL_BEGINS).select(
-        "rank", "function", (pl.col("end_ns") - pl.col("start_ns")).alias("cost")
+    begins = (
+        calls.select("rank", "function", "class", "start_ns", "end_ns")
+        .filter(pl.col("class") == events.CALL_BEGINS)
+        .select("rank", "function", (pl.col("end_ns") - pl.col("start_ns")).alias("cost"))
     )
     cost = begins.group_by("rank", "function").agg(pl.col("cost").mean())
     return (

@@ -112,7 +112,9 @@ def _losses(table: pl.DataFrame) -> pl.DataFrame:
 def _messages(sides: pl.DataFrame) -> pl.DataFrame:
     until = pl.min_horizontal("other_ns", "call_end_ns")
     return _losses(
-        sides.filter(~pl.col("buffered")).with_columns(
+        sides.select("call", "peer", "received", "buffered", "other_ns", "call_start_ns", "call_end_ns")
+        .filter(~pl.col("buffered"))
+        .with_columns(
             pl.when("received").then(LATE_SENDER).otherwise(LATE_RECEIVER).alias("kind"),
             (until - pl.col("call_start_ns")).clip(0).alias("lost_ns"),
             (pl.col("other_ns") > pl.col("call_start_ns")).cast(pl.Int64).alias("messages"),

@@ -21,7 +21,7 @@ _SENDS = ("#EE7733", "#993300", "#FFC9A0")
 _RECEIVES = ("#009988", "#004D45", "#8FDDD4")
 #: Curves of more ranks have dashes, too.
 RANKS = ("#0077BB", "#EE7733", "#33BBEE", "#EE3377", "#8C6EF2")
-_SPANS = ("#B8C4D6", "#D6C8B8", "#B8D6C0", "#D3B8D6", "#D6D3A8", "#A8D0D6")
+_SPANS = ("#E8C7C8", "#D6C8B8", "#B8D6C0", "#D3B8D6", "#D6D3A8", "#A8D0D6")
 #: Stretches of a critical path that are waits, by their number in measures.critical_path.WHAT.
 WAITS = ("#222222", "#BBBBBB", "#CC3377", "#985F17", "#E3E6EA", "#5312E7")
 GAP = "#AA3377"

@@ -4,6 +4,8 @@ message carries."""
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from plait import _events as events
@@ -49,27 +51,40 @@ def _writers(file: RankFile, ran: pl.DataFrame) -> pl.DataFrame:
     row, _, entries = list_entries(file, SCHEMA["flow_task"])
     how = (entries & 3).clip(max=_ANY_ORDER)
     columns = {"id": found["id"][row], "role": found["role"][row], "place": entries >> 2, "how": how}
+    columns["flow"] = _flows(file)[row]
+    place = ["flow", "place"]
     in_any_order = pl.col("how") == _ANY_ORDER
-    continues = in_any_order & in_any_order.shift(1).over("place").fill_null(False)
+    continues = in_any_order & in_any_order.shift(1).over(place).fill_null(False)
     writes = pl.col("how") != _READS
     accesses = (
         pl.DataFrame(columns)
-        .sort("place", "id", maintain_order=True)
-        .with_columns((writes & ~continues).cast(pl.Int64).cum_sum().over("place").alias("version"))
+        .sort(*place, "id", maintain_order=True)
+        .with_columns((writes & ~continues).cast(pl.Int64).cum_sum().over(place).alias("version"))
     )
     writers = (
         accesses.filter(writes)
         .join(ran, on="id", how="left")
         .sort("end_ns", nulls_last=False)
-        .unique(["place", "version"], keep="last", maintain_order=True)
-        .select("place", "version", pl.col("id").alias("written_by"))
+        .unique([*place, "version"], keep="last", maintain_order=True)
+        .select(*place, "version", pl.col("id").alias("written_by"))
     )
     # What writes sees the version before its own.
     seen = (pl.col("version") - writes.cast(pl.Int64)).alias("version")
     return (
         accesses.filter(pl.col("role") != events.ROLE_TASK)
         .unique("id", keep="first")
-        .select("id", "place", seen)
-        .join(writers, on=["place", "version"])
+        .select("id", *place, seen)
+        .join(writers, on=[*place, "version"])
         .select("id", "written_by")
     )
+
+
+def _flows(file: RankFile) -> npt.NDArray[np.uint32]:
+    """The flow of each record, which the numbers of its places belong to.
+
+    In runs before tasks of flows had a communicator all records are of one.
+    """
+    found = file["flow_task"]
+    communicators = found["communicator"]
+    is_named = bool(communicators[found["role"] == events.ROLE_TASK].any())
+    return communicators if is_named else np.zeros_like(communicators)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from plait import _schema
 from plait._schema import SCHEMA, Field, Record, Schema
+from plait.readers import _blocks
 from plait.readers._columns import Columns, Index, gather
 
 Mask = npt.NDArray[np.bool_]
@@ -88,9 +89,11 @@ def read_rank_file(path: Path, schema: Schema = SCHEMA) -> RankFile:
     records = raw[_schema.HEADER_BYTES :]
     records = records[: records.size // _schema.RECORD_BYTES * _schema.RECORD_BYTES]
     table = records.reshape(-1, _schema.RECORD_BYTES)
-    kinds = _valid_kinds(
-        np.ascontiguousarray(table[:, 0]), int(header["chunk_bytes"]) // _schema.RECORD_BYTES
-    )
+    chunk_records = int(header["chunk_bytes"]) // _schema.RECORD_BYTES
+    found_kinds = np.ascontiguousarray(table[:, 0])
+    damaged = _blocks.damaged_blocks(table, found_kinds, chunk_records)
+    kinds = _valid_kinds(found_kinds, chunk_records, damaged)
+    notices += _about_damage(path.name, table, damaged, chunk_records)
     if kinds.bad_chunks:
         notices.append(
             f"{path.name}: event {kinds.first_bad}: {kinds.bad_chunks} chunk(s) do not begin with "
@@ -103,7 +106,6 @@ def read_rank_file(path: Path, schema: Schema = SCHEMA) -> RankFile:
             "behind it in its chunk: the file is damaged; they were left out"
         )
 
-    chunk_records = int(header["chunk_bytes"]) // _schema.RECORD_BYTES
     if kinds.of_record.size % chunk_records and kinds.of_record[-1] != KIND_NONE:
         notices.append(
             f"{path.name} ends in the middle of its records, at byte {raw.size:,}: it was cut off, or "
@@ -127,6 +129,38 @@ def read_rank_file(path: Path, schema: Schema = SCHEMA) -> RankFile:
         notices=notices,
         unknown=_unknown(kinds.of_record, schema),
     )
+
+
+def _about_damage(
+    name: str, table: npt.NDArray[np.uint8], damaged: Mask, chunk_records: int
+) -> list[str]:
+    """Of a file with checksums: its damaged blocks, and chunks that were never written."""
+    found = []
+    if damaged.any():
+        count, first = int(damaged.sum()), int(np.flatnonzero(damaged)[0])
+        block_bytes = _blocks.RECORDS * _schema.RECORD_BYTES
+        also = f", and {count - 1:,} further ones" if count > 1 else ""
+        found.append(
+            f"{name}: byte {_schema.HEADER_BYTES + first * block_bytes:,}: a block of {block_bytes:,} "
+            f"bytes is damaged (its checksum differs){also}: {count * (_blocks.RECORDS - 1):,} records "
+            "were left out, all others were read; copy the file again, or check its disk"
+        )
+    if damaged.size:
+        chunks = table[: table.shape[0] // chunk_records * chunk_records].reshape(
+            -1, chunk_records * _schema.RECORD_BYTES
+        )
+        is_used = chunks[:, 0] != KIND_NONE
+        # A chunk gets its first record as soon as it is there.
+        empty = [
+            n for n in np.flatnonzero(~is_used).tolist() if is_used[n:].any() and not chunks[n].any()
+        ]
+        if empty:
+            offset = _schema.HEADER_BYTES + empty[0] * chunks.shape[1]
+            found.append(
+                f"{name}: byte {offset:,}: {len(empty)} chunk(s) of {chunks.shape[1]:,} bytes have "
+                "zeros only, but others follow: the file was not copied whole, or is damaged"
+            )
+    return found
 
 
 def _unknown(kinds: npt.NDArray[np.uint8], schema: Schema) -> dict[int, int]:
@@ -177,29 +211,37 @@ class _Kinds:
     chunk_records: int
     cut_off: int  # records behind one without a kind, which ends a chunk
     first_cut: int
+    is_headless: Mask  # chunks whose first record is damaged: their thread is not known
 
     def threads(self, table: npt.NDArray[np.uint8], where: Index) -> npt.NDArray[np.uint16]:
         """The thread in whose chunk each of these records is."""
         heads = (
             np.ascontiguousarray(table[:: self.chunk_records]).view(SCHEMA["chunk"].dtype).reshape(-1)
         )
-        found: npt.NDArray[np.uint16] = heads["thread"][where // self.chunk_records]
+        of_chunk = np.where(self.is_headless, np.uint16(_schema.NO_WORKER), heads["thread"])
+        found: npt.NDArray[np.uint16] = of_chunk[where // self.chunk_records]
         return found
 
 
-def _valid_kinds(kinds: npt.NDArray[np.uint8], chunk_records: int) -> _Kinds:
-    """The kind of each record, 0 from the first 0 of its chunk on and in chunks without a head."""
+def _valid_kinds(kinds: npt.NDArray[np.uint8], chunk_records: int, damaged: Mask) -> _Kinds:
+    """The kind of each record, 0 from the first 0 of its chunk on, in chunks without a head, and in
+    damaged blocks, which end no chunk. Changes `kinds`."""
     chunks = -(-kinds.size // chunk_records)
+    lost = kinds[: damaged.size * _blocks.RECORDS].reshape(-1, _blocks.RECORDS)
+    lost[damaged] = SCHEMA["chunk"].kind
     # A damaged chunk size may exceed the file by far: then there is one chunk, cut short.
     if chunks <= 1:
         chunk_records = max(1, kinds.size)
     padded = np.zeros(max(1, chunks) * chunk_records, dtype=np.uint8)
     padded[: kinds.size] = kinds
     grid = padded.reshape(-1, chunk_records)
+    is_lost = np.zeros(padded.size, dtype=np.bool_)
+    is_lost[: lost.size] = np.repeat(damaged, _blocks.RECORDS)
     headless = (grid[:, 0] != SCHEMA["chunk"].kind) & (grid[:, 0] != KIND_NONE)
     alive = np.logical_and.accumulate(grid != KIND_NONE, axis=1)
     alive &= (grid[:, 0] == SCHEMA["chunk"].kind)[:, None]
     valid = np.where(alive, grid, np.uint8(0)).reshape(-1)[: kinds.size]
+    valid[is_lost[: kinds.size]] = KIND_NONE
     first_bad = int(np.flatnonzero(headless)[0]) * chunk_records if headless.any() else 0
     ended = (grid != KIND_NONE) & ~alive & ~headless[:, None]
     cut = ended.sum(axis=1)
@@ -208,7 +250,15 @@ def _valid_kinds(kinds: npt.NDArray[np.uint8], chunk_records: int) -> _Kinds:
     if cut.any():
         chunk = int(np.flatnonzero(cut)[0])
         first_cut = chunk * chunk_records + int(np.flatnonzero(~alive[chunk])[0])
-    return _Kinds(valid, int(headless.sum()), first_bad, chunk_records, int(cut.sum()), first_cut)
+    return _Kinds(
+        of_record=valid,
+        bad_chunks=int(headless.sum()),
+        first_bad=first_bad,
+        chunk_records=chunk_records,
+        cut_off=int(cut.sum()),
+        first_cut=first_cut,
+        is_headless=is_lost.reshape(-1, chunk_records)[:, 0],
+    )
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from plait import _events as events
+from plait._allocator import return_memory
 from plait._errors import PlaitError
 from plait._events import Run
 from plait.measures.calls import calls_within, parallel_window
@@ -151,7 +152,9 @@ class Analysis:
     @cached_property
     def calls(self) -> CallMeasures:
         """Of programs recorded from outside; else empty."""
-        return measure_calls(self.run, self.matched, self.parallel_ns)
+        measured = measure_calls(self.run, self.matched, self.parallel_ns)
+        return_memory()
+        return measured
 
     @cached_property
     def samples(self) -> SampleMeasures:
@@ -233,6 +236,7 @@ def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
             f"{folder} holds no events: the run was empty, or was killed before it recorded any; "
             "run it again with `plait run`"
         )
+    return_memory()  # of reading
     matched = match_messages(run.messages)
     is_whole = 2 * matched.height == run.messages.height
     lonely = run.messages.clear() if is_whole else unmatched_messages(run.messages)

@@ -22,6 +22,7 @@ from plait.plots import (
     density_map,
     energies,
     fields,
+    group_shapes,
     hidden,
     power_spectra,
     profile,
@@ -119,15 +120,7 @@ def _draw_particles(folder: Path, run: Run) -> Iterator[OutputPicture]:
             "at the left end.",
             _png(power_spectra.plot_power_spectra(spectra)),
         )
-    groups = read_groups(folder)
-    if groups:
-        yield OutputPicture(
-            "groups",
-            "Groups of particles by mass",
-            "By friends of friends, with a fifth of the mean distance of particles, 20 particles or "
-            "more. Structure forms from small to large: heavier groups appear later.",
-            _png(power_spectra.plot_groups(groups)),
-        )
+    yield from _draw_groups(folder)
     statistics = read_statistics(folder)
     if statistics is not None:
         yield OutputPicture(
@@ -147,6 +140,29 @@ def _draw_particles(folder: Path, run: Run) -> Iterator[OutputPicture]:
             "is one.",
             _png(profile.plot_profile(found)),
         )
+
+
+def _draw_groups(folder: Path) -> Iterator[OutputPicture]:
+    groups = read_groups(folder)
+    if groups:
+        yield OutputPicture(
+            "groups",
+            "Groups of particles by mass",
+            "By friends of friends, with a fifth of the mean distance of particles, 20 particles or "
+            "more. Structure forms from small to large: heavier groups appear later.",
+            _png(power_spectra.plot_groups(groups)),
+        )
+        last = groups[-1]
+        if last.shapes is not None:
+            yield OutputPicture(
+                "group-shapes",
+                f"Axes and spins of groups at redshift {last.redshift:.3g}",
+                f"Of the {min(group_shapes.GROUPS_MAX, last.masses.size)} heaviest groups. Axes are "
+                "those of an ellipsoid of the same second moments. The spin parameter is that of "
+                "Bullock et al. (2001), at the radius of a sphere of the group's mass in 200 times "
+                "the mean density.",
+                _png(group_shapes.plot_group_shapes(last, last.shapes)),
+            )
 
 
 def _draw_turbulence(folder: Path, run: Run, matched: pl.DataFrame) -> Iterator[OutputPicture]:

@@ -51,6 +51,8 @@ _SCRIPTS = (
     "graph.js",
     "main.js",
 )
+#: What meta.json has as the MPI of simulated ranks.
+_SIMULATED_NETWORK = "sim"
 _NOTICES_MAX = 40
 #: Those that are seen at once; a click shows the others.
 _NOTICES_OPEN = 3
@@ -136,7 +138,20 @@ def _head(analysis: Analysis) -> str:
     step = f", step {analysis.only_step}" if analysis.only_step is not None else ""
     return (
         f"<h1>Where the time of {escape(_program(analysis))} went{step}</h1>"
-        f'<div class="command">{escape(" ".join(words))}</div>'
+        f'<div class="command">{escape(" ".join(words))}</div>{_simulated(analysis)}'
+    )
+
+
+def _simulated(analysis: Analysis) -> str:
+    """Of times that no machine took."""
+    if analysis.run.meta.get("mpi") != _SIMULATED_NETWORK:
+        return ""
+    hosts = analysis.run.meta.get("hosts")
+    count = len(set(hosts)) if isinstance(hosts, list) else 0
+    where = f" on {format_count(count, 'simulated host')}" if count else ""
+    return (
+        f'<div class="command">Simulated: {format_count(analysis.run.ranks, "rank")}{where}. '
+        "Times are those of a virtual clock.</div>"
     )
 
 

@@ -7,6 +7,7 @@ from html import escape
 
 import polars as pl
 
+from plait._function_names import brief
 from plait._units import format_count, format_share, format_time
 from plait.measures.counted import counted
 from plait.measures.samples import Box, SampleMeasures, call_tree, deepest
@@ -19,8 +20,6 @@ _ROWS_MAX = 20
 _PLACES_MAX = 12
 _IN_PLACE_MAX = 3
 _MODULES_MAX = 8
-#: Letters of a function's name; of a longer one, templates and parameters are left out.
-_NAME_MAX = 70
 _ROW_PIXELS = 20
 #: Narrower boxes, as a share of all, cannot be seen.
 _NARROWEST = 0.001
@@ -53,22 +52,6 @@ def computing_section(analysis: Analysis) -> str:
 def _headline(measures: SampleMeasures) -> str:
     name, share = measures.by_function.select("function", "self_share").row(0)
     return f"{format_share(share, 1)} in {escape(brief(name))}"
-
-
-def brief(function: str) -> str:
-    """A long name without what is in its outermost angle brackets and parentheses."""
-    if len(function) <= _NAME_MAX:
-        return function
-    kept, depth = [], 0
-    for letter in function:
-        depth = max(0, depth - (letter in ">)"))
-        if depth == 0:
-            kept.append(letter)
-        depth += letter in "<("
-        if depth == 1 and letter in "<(":
-            kept.append("…")
-    text = "".join(kept)
-    return text if len(text) <= _NAME_MAX else text[: _NAME_MAX - 1] + "…"
 
 
 def _cell(function: str) -> str:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -38,22 +39,58 @@ namespace plait::c_particles::detail {
 /// Describes a field of the store that is no caller's, so that fields keep their numbers.
 void note_fields(plait_store& store);
 
-/// Sets `options` to `defaults`, and what a later version may have behind them to 0. Throws: `Error` with
-/// `bad_argument` if `size` is smaller than the structure in its first version.
+/// The size of a structure of options in its first version. Later ones add fields behind these: a program that was
+/// compiled with an earlier version has a smaller structure than this library.
+template <class Options>
+inline constexpr std::size_t first_size = 0;
+template <>
+inline constexpr std::size_t first_size<plait_system_options> =
+    offsetof(plait_system_options, limited_kinds) + sizeof(plait_system_options::limited_kinds);
+template <>
+inline constexpr std::size_t first_size<plait_long_range_options> =
+    offsetof(plait_long_range_options, velocity) + sizeof(plait_long_range_options::velocity);
+template <>
+inline constexpr std::size_t first_size<plait_short_range_options> =
+    offsetof(plait_short_range_options, argument) + sizeof(plait_short_range_options::argument);
+template <>
+inline constexpr std::size_t first_size<plait_neighbour_options> =
+    offsetof(plait_neighbour_options, travels) + sizeof(plait_neighbour_options::travels);
+template <>
+inline constexpr std::size_t first_size<plait_integrator> =
+    offsetof(plait_integrator, argument) + sizeof(plait_integrator::argument);
+template <>
+inline constexpr std::size_t first_size<plait_time_steps> =
+    offsetof(plait_time_steps, step_min) + sizeof(plait_time_steps::step_min);
+template <>
+inline constexpr std::size_t first_size<plait_stage_options> =
+    offsetof(plait_stage_options, argument) + sizeof(plait_stage_options::argument);
+
+/// Whether a structure of this size may have been initialised by any version.
+template <class Options>
+[[nodiscard]] bool is_size_of(std::size_t size) {
+  static_assert(first_size<Options> > sizeof(Options::size), "each structure has an entry above");
+  return size >= first_size<Options>;
+}
+
+/// Sets the first `size` bytes of `options` to `defaults`, and what a later version may have behind them to 0. Throws:
+/// `Error` with `bad_argument` if `size` is smaller than the structure was in its first version.
 template <class Options>
 void set_defaults(Options* options, std::size_t size, const Options& defaults) {
-  require(options != nullptr && size >= sizeof(Options), "options have no valid size: give the sizeof of their type");
+  require(options != nullptr && is_size_of<Options>(size), "options have no valid size: give the sizeof of their type");
   std::memset(static_cast<void*>(options), 0, size);
-  *options = defaults;
+  std::memcpy(static_cast<void*>(options), &defaults, std::min(size, sizeof(Options)));
   options->size = size;
 }
 
-/// The settings that this version knows. Throws: as above.
+/// The settings of a caller that this version knows; those that the caller's version lacks are `defaults`. Throws: as
+/// above.
 template <class Options>
-[[nodiscard]] Options known_options(const Options* options) {
-  require(options != nullptr && options->size >= sizeof(Options),
+[[nodiscard]] Options known_options(const Options* options, const Options& defaults) {
+  require(options != nullptr && is_size_of<Options>(options->size),
           "options have no valid size: call their ..._init function before setting fields");
-  return *options;
+  Options known = defaults;
+  std::memcpy(&known, options, std::min(options->size, sizeof(Options)));
+  return known;
 }
 
 }  // namespace plait::c_particles::detail

@@ -13,9 +13,11 @@
 namespace plait::comm {
 
 enum class AllGatherWay : std::uint8_t {
-  automatic,  ///< By the total size of the blocks; see `choose_all_gather`.
+  automatic,  ///< By node where that sends less, else by the total size of the blocks; see `choose_all_gather`.
   ring,       ///< From member to member, in size - 1 rounds.
   doubling,   ///< In ceil(log2(size)) rounds of twice as many blocks each, without copies (Bruck).
+  by_node,    ///< Members of one node to one of them, which exchange the blocks of whole nodes, and spread all. Blocks
+              ///< that are not contiguous in the order of members are copied. As `automatic` without nodes.
 };
 
 /// Gathers the block of every member on every member: `all[i]` receives `mine` of member i, and must have its size.
@@ -45,8 +47,9 @@ Request all_gather(const Group& group,
   return all_gather(group, std::as_bytes(mine), std::as_writable_bytes(all), way);
 }
 
-/// The way that `automatic` selects for blocks of `bytes` in total: `ring` from 512 KiB, the limit of Thakur,
-/// Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", 2005, section 4.1.
+/// The way that `automatic` selects without nodes, else among them, for blocks of `bytes` in total: `ring` from 512
+/// KiB, the limit of Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
+/// 2005, section 4.1.
 [[nodiscard]] AllGatherWay choose_all_gather(std::size_t bytes) noexcept;
 
 }  // namespace plait::comm

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <bit>
 #include <deque>
-#include <memory>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "plait/comm/collectives/detail/call.hpp"
+#include "plait/comm/collectives/detail/node_levels.hpp"
+#include "plait/comm/collectives/detail/spread.hpp"
 #include "plait/comm/coroutine.hpp"
 
 namespace plait::comm {
@@ -19,66 +22,15 @@ using detail::Call;
 
 /// A broadcast whose arguments are checked.
 struct Broadcast : Call {
-  std::size_t root = 0;
+  std::vector<std::size_t> order;  ///< The members, in the order of the pipeline.
   std::span<std::byte> data;
   std::size_t piece_bytes = 1;
 
   /// This rank's place, counted from the root; and the member at a place.
-  [[nodiscard]] std::size_t place() const noexcept { return (self() + size() - root) % size(); }
-  [[nodiscard]] std::size_t member(std::size_t at_place) const noexcept { return (at_place + root) % size(); }
-};
-
-/// Ends when the data has arrived and is forwarded; a coroutine would learn of the former only.
-class Multicast final : public Completion {
- public:
-  explicit Multicast(Broadcast broadcast) : broadcast_{std::move(broadcast)}, promise_{broadcast_.endpoint()} {}
-
-  Request start() {
-    Request request = promise_.request();
-    try {
-      post();
-    } catch (const Error& error) {
-      end({.source = error.rank(), .error = error.code()});
-    }
-    return request;
+  [[nodiscard]] std::size_t place() const {
+    return static_cast<std::size_t>(std::ranges::find(order, self()) - order.begin());
   }
-
-  void completed(const Status& status) noexcept override {
-    status_ = status;
-    if (!status.error && status.bytes != broadcast_.data.size()) {
-      status_.error = ErrorCode::bad_argument;  // the root means another size
-    }
-  }
-  void released(const Status& /*status*/) noexcept override { end(status_); }
-
- private:
-  void post() {
-    const Call& call = broadcast_;
-    const Address address = call.address(broadcast_.root);
-    if (broadcast_.place() != 0) {
-      (void)call.endpoint().receive(address, broadcast_.data, this);
-      return;
-    }
-    std::vector<Destination> others;
-    for (std::size_t place = 1; place < call.size(); ++place) {
-      others.push_back({call.rank(broadcast_.member(place))});
-    }
-    if (others.empty()) {
-      end({.source = call.endpoint().self()});
-      return;
-    }
-    (void)call.endpoint().multicast(
-        std::move(others), address.tag, broadcast_.data, {.completion = this}, address.comm);
-  }
-
-  void end(const Status& status) noexcept {
-    const std::unique_ptr<Multicast> owned{this};
-    promise_.complete(status);
-  }
-
-  Broadcast broadcast_;
-  Promise promise_;
-  Status status_;
+  [[nodiscard]] std::size_t member(std::size_t at_place) const { return order[at_place]; }
 };
 
 // Large data as pieces of `piece_bytes`, then a smaller, perhaps empty one, which marks the end for any expected size.
@@ -179,10 +131,12 @@ Request broadcast(const Group& group, std::size_t root, std::span<std::byte> dat
   if (way == BroadcastWay::automatic) {
     way = choose_broadcast(group.size(), data.size(), options.piece_bytes);
   }
-  Broadcast checked{Call{group}, root, data, options.piece_bytes};
+  Call call{group};
   if (way != BroadcastWay::pipelined) {
-    return std::make_unique<Multicast>(std::move(checked)).release()->start();  // ends itself
+    return detail::spread(std::move(call), root, data);
   }
+  std::vector<std::size_t> order = detail::order_by_node(call, root);
+  Broadcast checked{std::move(call), std::move(order), data, options.piece_bytes};
   return group.size() == 1      ? nothing(std::move(checked))
          : checked.place() == 0 ? send_pieces(std::move(checked))
                                 : forward_pieces(std::move(checked));

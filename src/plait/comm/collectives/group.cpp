@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/comm/collectives/group.hpp"
 
+#include <map>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
 #include "plait/comm/endpoint.hpp"
+#include "plait/comm/nodes.hpp"
 
 namespace plait::comm {
 
@@ -19,8 +23,8 @@ std::vector<Rank> ranks_from(std::uint32_t first, std::uint32_t count, std::uint
   return ranks;
 }
 
-std::vector<Rank> all_ranks(const Endpoint& endpoint) {
-  return ranks_from(0, endpoint.rank_count(), 1);
+GroupMembers all_ranks(const Endpoint& endpoint) {
+  return {0, endpoint.rank_count(), 1};
 }
 
 /// The place of this rank among `members`, which are checked.
@@ -48,6 +52,27 @@ std::size_t place_of_self(const Endpoint& endpoint, const std::vector<Rank>& mem
                 endpoint.self()};
   }
   return self;
+}
+
+/// The members by node, unless all nodes have one member or all members are on one node.
+std::optional<GroupNodes> nodes_of(const Endpoint& endpoint, const GroupMembers& members, std::size_t self) {
+  const std::vector<std::uint32_t>& node_of_rank = Nodes::of(endpoint);
+  if (node_of_rank.empty()) {
+    return {};
+  }
+  GroupNodes nodes;
+  std::map<std::uint32_t, std::size_t> places;  // of nodes, by number
+  for (std::size_t member = 0; member < members.size(); ++member) {
+    const std::uint32_t node = node_of_rank[members[member].value()];
+    const std::size_t place = places.try_emplace(node, nodes.members.size()).first->second;
+    if (place == nodes.members.size()) {
+      nodes.members.emplace_back();
+    }
+    nodes.members[place].push_back(member);
+    nodes.own = member == self ? place : nodes.own;
+  }
+  const std::size_t count = nodes.members.size();
+  return count > 1 && count < members.size() ? std::optional{std::move(nodes)} : std::nullopt;
 }
 
 void throw_unless_usable(CommId comm) {
@@ -79,9 +104,13 @@ std::vector<Rank> column_of(const Endpoint& endpoint, const GroupGrid& grid) {
 
 }  // namespace
 
-Group::Group(Endpoint& endpoint, const std::source_location& where) : Group{endpoint, all_ranks(endpoint), where} {}
+Group::Group(Endpoint& endpoint, const std::source_location& where) {
+  ClaimedComms claimed = endpoint.claim_comms(1, where);
+  *this = Group{endpoint, claimed[0]};
+  state_->claimed = std::move(claimed);
+}
 
-Group::Group(Endpoint& endpoint, CommId comm) : Group{endpoint, all_ranks(endpoint), comm} {}
+Group::Group(Endpoint& endpoint, CommId comm) : Group{endpoint, all_ranks(endpoint), endpoint.self().value(), comm} {}
 
 Group::Group(Endpoint& endpoint, std::vector<Rank> members, const std::source_location& where) {
   ClaimedComms claimed = endpoint.claim_comms(1, where);
@@ -90,10 +119,15 @@ Group::Group(Endpoint& endpoint, std::vector<Rank> members, const std::source_lo
 }
 
 Group::Group(Endpoint& endpoint, std::vector<Rank> members, CommId comm) {
-  throw_unless_usable(comm);
   const std::size_t self = place_of_self(endpoint, members);
-  state_ =
-      std::make_shared<State>(State{.endpoint = &endpoint, .comm = comm, .members = std::move(members), .self = self});
+  *this = Group{endpoint, GroupMembers{std::move(members)}, self, comm};
+}
+
+Group::Group(Endpoint& endpoint, GroupMembers members, std::size_t self, CommId comm) {
+  throw_unless_usable(comm);
+  std::optional<GroupNodes> nodes = nodes_of(endpoint, members, self);
+  state_ = std::make_shared<State>(State{
+      .endpoint = &endpoint, .comm = comm, .members = std::move(members), .self = self, .nodes = std::move(nodes)});
 }
 
 Group row_group(Endpoint& endpoint, const GroupGrid& grid, CommId comm) {

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <vector>
 
 #include "plait/base/error.hpp"
 #include "plait/base/id.hpp"
 #include "plait/comm/claimed_comms.hpp"
+#include "plait/comm/collectives/group_members.hpp"
 #include "plait/comm/status.hpp"
 
 namespace plait::comm {
@@ -18,12 +20,20 @@ namespace detail {
 class Call;
 }
 
+/// The members of a group by node, and the place of this member.
+struct GroupNodes {
+  std::vector<std::vector<std::size_t>> members;  ///< Of each node, rising; nodes in the order of their first members.
+  std::size_t own = 0;                            ///< The node of this member.
+};
+
 /// An ordered set of ranks, this one included: the members of collective operations.
 ///
 /// Construction sends no message. All members construct it with the same ranks in the same order and the same `comm`.
 /// Groups that share two or more ranks need different ones. Messages of the program with the same `comm` are separate.
 /// All members call the collectives of a group in the same order; they need not wait for one before they call the next.
-/// Copies are the same group. Threads: one at a time for each group.
+/// If the endpoint knows nodes, collectives pass the network between two of them as rarely as they can. Copies are the
+/// same group. Memory: constant for ranks at equal distances, such as all ranks, rows and columns, on one node or with
+/// a node each; else linear in the members. Threads: one at a time for each group.
 class Group {
  public:
   /// All ranks of the run, with a claimed communicator: all ranks construct such groups in the same order, as for
@@ -50,17 +60,23 @@ class Group {
     return state_->members[member];
   }
   [[nodiscard]] CommId comm() const noexcept { return state_->comm; }
+  /// The members by node; null unless there are several nodes, and one of them has several members.
+  [[nodiscard]] const GroupNodes* nodes() const noexcept { return state_->nodes ? &*state_->nodes : nullptr; }
 
  private:
   friend class detail::Call;
+
+  /// `members` are different ranks of the run, and `self` is this rank's place among them.
+  Group(Endpoint& endpoint, GroupMembers members, std::size_t self, CommId comm);
 
   /// What the copies of a group, and its collectives in flight, share.
   struct State {
     Endpoint* endpoint = nullptr;
     CommId comm;
     ClaimedComms claimed;  ///< Has `comm`, unless the program chose it.
-    std::vector<Rank> members;
+    GroupMembers members;
     std::size_t self = 0;
+    std::optional<GroupNodes> nodes;
     std::uint64_t collective_count = 0;
   };
 

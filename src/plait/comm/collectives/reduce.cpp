@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "plait/comm/collectives/detail/call.hpp"
+#include "plait/comm/collectives/detail/node_levels.hpp"
+#include "plait/comm/collectives/detail/spread.hpp"
 #include "plait/comm/coroutine.hpp"
 
 namespace plait::comm {
@@ -15,6 +17,7 @@ namespace plait::comm {
 namespace {
 
 using detail::Call;
+using detail::NodeLevels;
 
 /// A reduction whose arguments are checked.
 struct Reduce : Call {
@@ -255,6 +258,63 @@ AsyncOperation halving_reduce(Reduce reduce) {
   call.throw_if_failed();
 }
 
+/// Only `automatic` depends on the size: members that differ in it still end with the other ways.
+ReduceWay way_of(std::size_t members, std::size_t bytes, ReduceWay way) {
+  return way == ReduceWay::automatic ? choose_reduce(members, bytes)
+         : way == ReduceWay::by_node ? ReduceWay::tree
+                                     : way;
+}
+
+Request reduce_on_one_level(Reduce reduce, ReduceWay way) {
+  return way_of(reduce.size(), reduce.mine.size(), way) == ReduceWay::tree ? tree_reduce(std::move(reduce))
+                                                                           : halving_reduce(std::move(reduce));
+}
+
+Request all_reduce_on_one_level(Reduce reduce, ReduceWay way) {
+  return way_of(reduce.size(), reduce.mine.size(), way) == ReduceWay::tree ? doubling_all_reduce(std::move(reduce))
+                                                                           : halving_all_reduce(std::move(reduce));
+}
+
+/// Reduces to the leader of each node, and then to the root, which leads its node.
+AsyncOperation reduce_by_node(Reduce reduce, ReduceWay way_among) {
+  Call& call = reduce;
+  const NodeLevels levels{call, reduce.root};
+  const bool is_root = call.self() == reduce.root;
+  Bytes memory(levels.is_leader() && !is_root ? reduce.mine.size() : 0);
+  Reduce here = levels.within(reduce);
+  here.root = 0;
+  here.result = is_root ? reduce.result : std::span<std::byte>{memory};
+  const std::span<std::byte> sum = here.result;
+  Request of_node = reduce_on_one_level(std::move(here), ReduceWay::tree);
+  co_await call.end_of(std::move(of_node));
+  if (levels.is_leader()) {
+    Reduce of_leaders = levels.among(reduce);
+    of_leaders.root = 0;
+    of_leaders.mine = sum;
+    Request of_all = reduce_on_one_level(std::move(of_leaders), way_among);
+    co_await call.end_of(std::move(of_all));
+  }
+  call.throw_if_failed();
+}
+
+AsyncOperation all_reduce_by_node(Reduce reduce, ReduceWay way_among) {
+  Call& call = reduce;
+  const NodeLevels levels{call, 0};
+  Request of_node = reduce_on_one_level(levels.within(reduce), ReduceWay::tree);
+  co_await call.end_of(std::move(of_node));
+  if (levels.is_leader()) {
+    Request of_all = all_reduce_on_one_level(levels.among(reduce), way_among);
+    co_await call.end_of(std::move(of_all));
+  }
+  Request spread = detail::spread(levels.within(Call{call}), 0, reduce.result, fold_out);
+  co_await call.end_of(std::move(spread));
+  call.throw_if_failed();
+}
+
+bool goes_by_node(const Group& group, ReduceWay way) {
+  return group.nodes() != nullptr && (way == ReduceWay::automatic || way == ReduceWay::by_node);
+}
+
 void throw_unless_whole(std::span<const std::byte> row, const Reduction& reduction) {
   require(reduction.combine && reduction.element_bytes > 0,
           "a reduction needs an operation on elements of at least 1 byte");
@@ -264,10 +324,6 @@ void throw_unless_whole(std::span<const std::byte> row, const Reduction& reducti
         fmt::format(
             "a reduction of elements of {} bytes was given a row of {} bytes", reduction.element_bytes, row.size())};
   }
-}
-
-ReduceWay way_of(const Group& group, std::size_t bytes, ReduceWay way) {
-  return way == ReduceWay::automatic ? choose_reduce(group.size(), bytes) : way;
 }
 
 }  // namespace
@@ -286,16 +342,16 @@ Request reduce(const Group& group,
     throw Error{ErrorCode::bad_argument,
                 fmt::format("a reduction of {} bytes was given a result of {} bytes", mine.size(), result.size())};
   }
-  const ReduceWay way = way_of(group, mine.size(), options.way);
   Reduce checked{Call{group}, options.reduction, root, mine, result};
-  return way == ReduceWay::tree ? tree_reduce(std::move(checked)) : halving_reduce(std::move(checked));
+  return goes_by_node(group, options.way) ? reduce_by_node(std::move(checked), options.way)
+                                          : reduce_on_one_level(std::move(checked), options.way);
 }
 
 Request all_reduce(const Group& group, std::span<std::byte> data, const ReduceOptions& options) {
   throw_unless_whole(data, options.reduction);
-  const ReduceWay way = way_of(group, data.size(), options.way);
   Reduce checked{Call{group}, options.reduction, 0, data, data};
-  return way == ReduceWay::tree ? doubling_all_reduce(std::move(checked)) : halving_all_reduce(std::move(checked));
+  return goes_by_node(group, options.way) ? all_reduce_by_node(std::move(checked), options.way)
+                                          : all_reduce_on_one_level(std::move(checked), options.way);
 }
 
 ReduceWay choose_reduce(std::size_t members, std::size_t bytes) noexcept {

@@ -63,6 +63,7 @@ enum class ReduceWay : std::uint8_t {
   automatic,  ///< By the size of the data; see `choose_reduce`.
   tree,       ///< Whole arrays: `reduce` along a binomial tree, `all_reduce` by recursive doubling.
   halving,    ///< Members combine different parts, which are then gathered (Rabenseifner).
+  by_node,    ///< Along a tree within each node, then among one member of each; as `tree` where the group has no nodes.
 };
 
 struct ReduceOptions {
@@ -74,7 +75,8 @@ struct ReduceOptions {
 ///
 /// Non-blocking: memory must stay until complete. In place on the root when `result` is `mine`. All members must give
 /// the same size, root, operation and way. Every run has the same result, bit by bit: the order of combining depends on
-/// these and the size of the group only, and the earlier member (`tree`: counted from the root) is the left operand.
+/// these and the size of the group only, and the earlier member (`tree`: counted from the root) is the left operand;
+/// that of `by_node`, which is automatic where the group has nodes, also on which members share a node.
 /// When sizes differ, the request of the root or of a member before it ends with an error. Throws: `Error` with
 /// `bad_argument` when `root` is no member, `mine` and the root's `result` differ in size, or they are not whole
 /// elements. Cost: `tree` ceil(log2(size)) messages of the whole size in sequence; `halving` twice the size in twice as
@@ -106,8 +108,8 @@ Request all_reduce(const Group& group,
       group, std::span<std::byte>{std::as_writable_bytes(data)}, {elementwise<T>(std::move(operation)), way});
 }
 
-/// The way that `automatic` selects: `halving` from 2 KiB and from 4 members, the limit of Thakur, Rabenseifner and
-/// Gropp, "Optimization of collective communication operations in MPICH", 2005, sections 4.4 and 4.5.
+/// The way that `automatic` selects without nodes: `halving` from 2 KiB and from 4 members, the limit of Thakur,
+/// Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", 2005, sections 4.4 and 4.5.
 [[nodiscard]] ReduceWay choose_reduce(std::size_t members, std::size_t bytes) noexcept;
 
 }  // namespace plait::comm

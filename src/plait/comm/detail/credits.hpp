@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plait/base/id.hpp"
+#include "plait/comm/detail/peer_table.hpp"
 
 namespace plait::comm::detail {
 
@@ -16,16 +17,17 @@ namespace plait::comm::detail {
 class Credits {
  public:
   Credits(std::uint32_t peer_count, std::uint32_t credits_of_a_peer)
-      : of_a_peer_{credits_of_a_peer}, peers_(peer_count, Peer{.left = credits_of_a_peer}) {}
+      : of_a_peer_{credits_of_a_peer},
+        peers_{peer_count, [credits_of_a_peer](Rank) { return Peer{.left = credits_of_a_peer}; }} {}
 
   // To send.
-  [[nodiscard]] bool has(Rank peer) const noexcept { return peers_[peer.value()].left > 0; }
-  void use(Rank peer) noexcept { --peers_[peer.value()].left; }
-  void add(Rank peer, std::uint32_t count) noexcept { peers_[peer.value()].left += count; }
+  [[nodiscard]] bool has(Rank peer) { return peers_[peer].left > 0; }
+  void use(Rank peer) { --peers_[peer].left; }
+  void add(Rank peer, std::uint32_t count) { peers_[peer].left += count; }
 
   // To return.
   void note_processed(Rank peer) {
-    Peer& from = peers_[peer.value()];
+    Peer& from = peers_[peer];
     ++from.due;
     if (!std::exchange(from.is_listed, true)) {
       listed_.push_back(peer);
@@ -34,13 +36,14 @@ class Credits {
   /// Whether packets were processed since `return_due`.
   [[nodiscard]] bool has_processed() const noexcept { return !listed_.empty(); }
   /// What the next packet to `peer` returns.
-  [[nodiscard]] std::uint32_t take_due(Rank peer) noexcept { return std::exchange(peers_[peer.value()].due, 0); }
+  [[nodiscard]] std::uint32_t take_due(Rank peer) { return std::exchange(peers_[peer].due, 0); }
   /// Calls `send(peer)` for each peer to which half of its credits are to be returned.
   template <class Send>
   void return_due(Send send) {
     for (const Rank peer : listed_) {
-      peers_[peer.value()].is_listed = false;
-      if (peers_[peer.value()].due * 2 >= of_a_peer_) {
+      Peer& from = peers_[peer];
+      from.is_listed = false;
+      if (from.due * 2 >= of_a_peer_) {
         send(peer);
       }
     }
@@ -55,7 +58,7 @@ class Credits {
   };
 
   std::uint32_t of_a_peer_;
-  std::vector<Peer> peers_;
+  PeerTable<Peer> peers_;
   std::vector<Rank> listed_;  ///< Peers whose packets were processed since `return_due`.
 };
 

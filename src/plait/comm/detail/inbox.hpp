@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "plait/comm/detail/incoming.hpp"
 #include "plait/comm/detail/operation.hpp"
+#include "plait/comm/detail/peer_table.hpp"
 #include "plait/comm/matching.hpp"
 
 namespace plait::comm::detail {
@@ -19,7 +19,7 @@ namespace plait::comm::detail {
 class Inbox {
  public:
   Inbox(std::uint32_t peer_count, std::size_t unexpected_bytes_max)
-      : unexpected_bytes_max_{unexpected_bytes_max}, peers_(peer_count) {}
+      : unexpected_bytes_max_{unexpected_bytes_max}, peers_{peer_count, [](Rank) { return Peer{}; }} {}
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
 
@@ -49,7 +49,7 @@ class Inbox {
 
   /// Keeps a message for which `match` has just returned null. True when its source must use rendezvous from now on.
   [[nodiscard]] bool keep(std::unique_ptr<Unexpected> message) {
-    Peer& source = peers_[message->envelope.source.value()];
+    Peer& source = peers_[message->envelope.source];
     source.bytes += message->memory_bytes;
     matcher_.keep(*message.release());  // owned again when it is taken out of the matcher
     return source.bytes > unexpected_bytes_max_ && !std::exchange(source.is_rendezvous_only, true);
@@ -57,14 +57,14 @@ class Inbox {
 
   /// Counts the memory of a message that was taken out as free. True when its source may send eagerly again.
   [[nodiscard]] bool free_memory(const Unexpected& message) {
-    Peer& source = peers_[message.envelope.source.value()];
+    Peer& source = peers_[message.envelope.source];
     source.bytes -= message.memory_bytes;
     return source.bytes * 2 < unexpected_bytes_max_ && std::exchange(source.is_rendezvous_only, false);
   }
 
   /// Whether there is memory for another `bytes` from `source`.
-  [[nodiscard]] bool has_room(Rank source, std::size_t bytes) const {
-    return peers_[source.value()].bytes + bytes <= unexpected_bytes_max_;
+  [[nodiscard]] bool has_room(Rank source, std::size_t bytes) {
+    return peers_[source].bytes + bytes <= unexpected_bytes_max_;
   }
 
   [[nodiscard]] const Matcher& matcher() const noexcept { return matcher_; }
@@ -80,7 +80,7 @@ class Inbox {
 
   const std::size_t unexpected_bytes_max_;
   Matcher matcher_;
-  std::vector<Peer> peers_;
+  PeerTable<Peer> peers_;
 };
 
 }  // namespace plait::comm::detail

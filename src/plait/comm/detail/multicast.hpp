@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plait/base/error.hpp"
+#include "plait/comm/detail/branches.hpp"
 #include "plait/comm/detail/completions.hpp"
 #include "plait/comm/detail/incoming.hpp"
 #include "plait/comm/detail/network.hpp"
@@ -24,40 +25,6 @@
 
 namespace plait::comm::detail {
 
-/// One copy of a multicast: its receiver, and where that rank forwards it to.
-struct Branch {
-  wire::Stop to;
-  std::vector<wire::Stop> stops;
-};
-
-/// Divides the destinations of a multicast into the ceil(log2(n + 1)) branches of a binomial tree, the largest first;
-/// into more when a branch exceeds `stops_max`, which fit into a packet.
-///
-/// `stops` are sorted, the most urgent first. The first are children of this rank; the others are distributed so that
-/// urgent ones are near it. Cost: linear.
-[[nodiscard]] inline std::vector<Branch> branches(std::span<const wire::Stop> stops, std::size_t stops_max) {
-  std::vector<std::size_t> rooms;  // how many stops each branch still takes
-  for (std::size_t left = stops.size(); left > 0;) {
-    const std::size_t size = std::min((left + 1) / 2, stops_max + 1);
-    rooms.push_back(size - 1);
-    left -= size;
-  }
-  std::vector<Branch> all(rooms.size());
-  for (std::size_t index = 0; index < all.size(); ++index) {
-    all[index].to = stops[index];
-    all[index].stops.reserve(rooms[index]);
-  }
-  std::size_t index = 0;
-  for (const wire::Stop& stop : stops.subspan(all.size())) {
-    while (all[index].stops.size() == rooms[index]) {
-      index = (index + 1) % all.size();
-    }
-    all[index].stops.push_back(stop);
-    index = (index + 1) % all.size();
-  }
-  return all;
-}
-
 /// Sends and forwards multicasts: each rank forwards a message to the destinations that came with it, also before its
 /// own receive is posted. Segments of a rendezvous message are forwarded as they arrive. Where ranks share memory, the
 /// first sender copies what is too long for a packet there once, and all of them read it. Threads: one at a time.
@@ -67,6 +34,9 @@ class Multicast {
   Multicast(
       Network& network, Outbox& outbox, Completions& completions, Sequences& sequences, RendezvousReceiver& rendezvous)
       : network_{network}, outbox_{outbox}, completions_{completions}, sequences_{sequences}, rendezvous_{rendezvous} {}
+
+  /// The node of each rank; empty: one node.
+  void set_nodes(std::vector<std::uint32_t> nodes) { nodes_ = std::move(nodes); }
 
   /// Starts `send` to each of `stops`, whose ranks differ; their sequence numbers are set here.
   void send(Operation& send, std::vector<wire::Stop> stops) {
@@ -94,7 +64,7 @@ class Multicast {
       return;
     }
     const auto data = std::make_shared<const Bytes>(message.data.begin(), message.data.end());
-    for (const Branch& branch : branches(message.stops, stops_max())) {
+    for (const Branch& branch : divided(message.stops)) {
       Operation& send = make_forward(message.header, message.source, branch);
       send.forwarding->data = data;
       send.memory = {const_cast<std::byte*>(data->data()), data->size()};  // a send only reads
@@ -184,6 +154,11 @@ class Multicast {
     return (network_.driver().packet_bytes_max() - sizeof(wire::Header) - sizeof(wire::Route)) / sizeof(wire::Stop);
   }
 
+  [[nodiscard]] std::vector<Branch> divided(std::span<const wire::Stop> stops) const {
+    return nodes_.empty() ? branches(stops, stops_max())
+                          : branches_by_node(stops, stops_max(), nodes_, network_.self());
+  }
+
   [[nodiscard]] Operation& make_forward(const wire::Header& header, Rank origin, const Branch& branch) {
     auto& send = *new Operation;
     send.direction = net::TransferDirection::sent;
@@ -229,7 +204,7 @@ class Multicast {
   /// Forwards what `source` holds or will hold.
   void forward(Operation& source, const wire::Header& header, Rank origin, std::span<const wire::Stop> stops) {
     Forwarding& forwarding = source.forwarding_part();
-    const std::vector<Branch> all = branches(stops, stops_max());
+    const std::vector<Branch> all = divided(stops);
     source.forwards_left += static_cast<std::uint32_t>(all.size());
     for (const Branch& branch : all) {
       Operation& send = make_forward(header, origin, branch);
@@ -244,6 +219,7 @@ class Multicast {
   Completions& completions_;
   Sequences& sequences_;
   RendezvousReceiver& rendezvous_;
+  std::vector<std::uint32_t> nodes_;
 };
 
 }  // namespace plait::comm::detail

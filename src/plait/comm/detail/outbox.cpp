@@ -66,12 +66,18 @@ Outbox::Outbox(const Uses& uses, const EndpointOptions& options)
     : uses_{uses},
       packet_bytes_max_{uses.network.driver().packet_bytes_max()},
       eager_bytes_max_{options.eager_bytes_max},
+      packing_{options.packing},
       gathers_{make_packing(options.packing)->gathers()},
-      peers_(uses.network.driver().rank_count()) {
-  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
-    peers_[rank].waiting = make_packing(options.packing);
-    peers_[rank].copied_bytes_max = uses.network.driver().copied_bytes_max(Rank{rank});
+      peers_{uses.network.driver().rank_count(), [&network = uses.network](Rank rank) {
+               return Peer{.copied_bytes_max = network.driver().copied_bytes_max(rank), .backlog = nullptr};
+             }} {}
+
+Outbox::Backlog& Outbox::backlog(Rank rank) {
+  std::unique_ptr<Backlog>& waiting = peer(rank).backlog;
+  if (waiting == nullptr) {
+    waiting = std::make_unique<Backlog>(Backlog{.refused = {}, .control = {}, .messages = make_packing(packing_)});
   }
+  return *waiting;
 }
 
 bool Outbox::is_eager(const Operation& send, const Peer& receiver) const {
@@ -97,7 +103,7 @@ bool Outbox::send_now(Rank to, wire::Header& header, std::span<const std::byte> 
   net::Driver& driver = uses_.network.driver();
   if (data.size() > eager_bytes_max_ || sizeof(wire::Header) + data.size() > packet_bytes_max_ ||
       !uses_.credits.has(to) || receiver.is_listed || (receiver.is_rendezvous_only && !data.empty()) ||
-      (gathers_ && driver.is_busy(to))) {
+      (gathers_ && driver.is_busy(to)) || (!with_backlog_.empty() && driver.is_full())) {
     return false;
   }
   const nanoseconds posted = uses_.trace.now();
@@ -132,14 +138,14 @@ void Outbox::send(Operation& send) {
 }
 
 void Outbox::enqueue(Operation& send) {
-  peer(send.peer).waiting->add(send);
+  backlog(send.peer).messages->add(send);
   flush_or_list(send.peer);
 }
 
 void Outbox::send_control(Rank to, const wire::Header& header, std::span<const std::byte> payload) {
   Chunk chunk{header, Bytes{payload.begin(), payload.end()}, {}};
   chunk.header.payload = static_cast<std::uint32_t>(payload.size());
-  peer(to).control.push_back(std::move(chunk));
+  backlog(to).control.push_back(std::move(chunk));
   flush_or_list(to);
 }
 
@@ -150,11 +156,16 @@ void Outbox::flush_or_list(Rank rank) {
 }
 
 void Outbox::flush() {
-  std::erase_if(with_backlog_, [this](Rank rank) {
-    const bool is_flushed = try_flush(rank);
-    peer(rank).is_listed = !is_flushed;
-    return is_flushed;
-  });
+  // Asks only as many peers as the driver takes packets for: an exchange of all ranks has as many as there are ranks.
+  auto kept = with_backlog_.begin();
+  auto next = kept;
+  for (; next != with_backlog_.end() && !uses_.network.driver().is_full(); ++next) {
+    peer(*next).is_listed = !try_flush(*next);
+    if (peer(*next).is_listed) {
+      *kept++ = *next;
+    }
+  }
+  with_backlog_.erase(kept, next);
 }
 
 void Outbox::return_credits() {
@@ -163,18 +174,19 @@ void Outbox::return_credits() {
 
 /// False when something must still wait.
 bool Outbox::try_flush(Rank rank) {
-  Peer& receiver = peer(rank);
-  if (receiver.refused) {
-    net::Packet refused = std::move(receiver.refused);
+  Backlog& waiting = backlog(rank);
+  if (waiting.refused) {
+    net::Packet refused = std::move(waiting.refused);
     if (!send_packet(rank, refused)) {
       return false;
     }
   }
-  while (receiver.has_backlog()) {
-    if ((gathers_ && uses_.network.driver().is_busy(rank)) || (receiver.control.empty() && !uses_.credits.has(rank))) {
+  while (!waiting.is_empty()) {
+    if ((gathers_ && uses_.network.driver().is_busy(rank)) || uses_.network.driver().is_full() ||
+        (waiting.control.empty() && !uses_.credits.has(rank))) {
       return false;
     }
-    if (Operation* const next = next_long(receiver)) {
+    if (Operation* const next = next_long(peer(rank))) {
       if (!send_long(rank, *next)) {
         return false;
       }
@@ -189,8 +201,9 @@ bool Outbox::try_flush(Rank rank) {
 }
 
 Operation* Outbox::next_long(const Peer& receiver) const {
+  const Backlog& waiting = *receiver.backlog;
   WaitingMessage* const next =
-      receiver.copied_bytes_max > packet_bytes_max_ && receiver.control.empty() ? receiver.waiting->front(0) : nullptr;
+      receiver.copied_bytes_max > packet_bytes_max_ && waiting.control.empty() ? waiting.messages->front(0) : nullptr;
   auto* const send = static_cast<Operation*>(next);
   const bool is_long = send != nullptr && sizeof(wire::Header) + data_bytes(*send, true) > packet_bytes_max_;
   return is_long && is_eager(*send, receiver) ? send : nullptr;
@@ -208,7 +221,7 @@ bool Outbox::send_long(Rank rank, Operation& send) {
   if (!uses_.network.send_copy(rank, std::as_bytes(std::span{&header, 1}), data)) {
     return false;
   }
-  peer(rank).waiting->pop();
+  backlog(rank).messages->pop();
   uses_.credits.use(rank);
   note_handed(send, true);
   return true;
@@ -226,16 +239,16 @@ void Outbox::note_handed(Operation& send, bool is_eager) {
 
 /// The next packet: control first, then messages as the strategy chooses them, as far as they fit.
 net::Packet Outbox::pack(Rank rank) {
-  Peer& receiver = peer(rank);
+  std::deque<Chunk>& control = backlog(rank).control;
   net::Packet packet = uses_.network.driver().acquire();
   packet.resize(0);
-  while (!receiver.control.empty()) {
-    const Chunk& chunk = receiver.control.front();
+  while (!control.empty()) {
+    const Chunk& chunk = control.front();
     if (wire::aligned(packet.size()) + sizeof(wire::Header) + chunk.payload.size() > packet_bytes_max_) {
       return packet;
     }
     copy(append_chunk(packet, chunk.header), chunk.payload);
-    receiver.control.pop_front();
+    control.pop_front();
   }
   if (uses_.credits.has(rank)) {
     pack_messages(packet, rank);
@@ -244,16 +257,17 @@ net::Packet Outbox::pack(Rank rank) {
 }
 
 void Outbox::pack_messages(net::Packet& packet, Rank rank) {
-  Peer& receiver = peer(rank);
+  const Peer& receiver = peer(rank);
+  Packing& messages = *receiver.backlog->messages;
   std::size_t packed = 0;
-  while (WaitingMessage* const next = receiver.waiting->front(packed)) {
+  while (WaitingMessage* const next = messages.front(packed)) {
     auto& send = static_cast<Operation&>(*next);
     const bool eager = is_eager(send, receiver);
     const std::size_t payload = prefix_bytes(send, eager) + data_bytes(send, eager);
     if (wire::aligned(packet.size()) + sizeof(wire::Header) + payload > packet_bytes_max_) {
       break;
     }
-    receiver.waiting->pop();
+    messages.pop();
     append_message(packet, send, eager);
     note_handed(send, eager);
     ++packed;
@@ -315,9 +329,8 @@ bool Outbox::send_packet(Rank rank, net::Packet& packet) {
 }
 
 void Outbox::keep_refused(Rank rank, net::Packet& packet) {
-  Peer& receiver = peer(rank);
-  receiver.refused = std::move(packet);
-  if (!std::exchange(receiver.is_listed, true)) {
+  backlog(rank).refused = std::move(packet);
+  if (!std::exchange(peer(rank).is_listed, true)) {
     with_backlog_.push_back(rank);
   }
 }

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "plait/comm/address.hpp"
@@ -15,6 +16,7 @@
 #include "plait/comm/detail/message_trace.hpp"
 #include "plait/comm/detail/network.hpp"
 #include "plait/comm/detail/operation.hpp"
+#include "plait/comm/detail/peer_table.hpp"
 #include "plait/comm/detail/rendezvous_sender.hpp"
 #include "plait/comm/detail/sequences.hpp"
 #include "plait/comm/options.hpp"
@@ -55,36 +57,41 @@ class Outbox {
   void flush();
   void return_credits();
   /// Whether a message of `bytes` to `peer` is to be eager if it does not fit into a packet.
-  [[nodiscard]] bool allows_eager(Rank to, std::size_t bytes) const {
-    return bytes <= eager_bytes_max_ && !peers_[to.value()].is_rendezvous_only;
+  [[nodiscard]] bool allows_eager(Rank to, std::size_t bytes) {
+    return bytes <= eager_bytes_max_ && !peer(to).is_rendezvous_only;
   }
   /// Whether `peer` takes requests to send only.
-  void set_rendezvous_only(Rank peer, bool is_on) { peers_[peer.value()].is_rendezvous_only = is_on; }
+  void set_rendezvous_only(Rank peer, bool is_on) { peers_[peer].is_rendezvous_only = is_on; }
 
   [[nodiscard]] bool is_empty() const noexcept { return with_backlog_.empty(); }
   /// Takes out the messages that wait, and calls `visit` with each.
   template <class Visit>
   void take_all(Visit visit) {
-    for (Peer& peer : peers_) {
-      for (; !peer.waiting->is_empty(); peer.waiting->pop()) {
-        visit(static_cast<Operation*>(peer.waiting->front(0)));
+    peers_.for_each([&visit](Peer& peer) {
+      for (; peer.backlog != nullptr && !peer.backlog->messages->is_empty(); peer.backlog->messages->pop()) {
+        visit(static_cast<Operation*>(peer.backlog->messages->front(0)));
       }
-    }
+    });
   }
 
  private:
+  /// What waits for a peer.
+  struct Backlog {
+    net::Packet refused;                ///< Complete, but the driver was full; goes first.
+    std::deque<Chunk> control;          ///< Goes before messages.
+    std::unique_ptr<Packing> messages;  ///< They wait for a credit, the network or the driver.
+
+    [[nodiscard]] bool is_empty() const { return !refused && control.empty() && messages->is_empty(); }
+  };
   struct Peer {
     bool is_rendezvous_only = false;
     bool is_listed = false;            ///< In `with_backlog_`: true while it has any.
     std::size_t copied_bytes_max = 0;  ///< As `Driver::copied_bytes_max`.
-    net::Packet refused;               ///< Complete, but the driver was full; goes first.
-    std::deque<Chunk> control;         ///< Goes before messages.
-    std::unique_ptr<Packing> waiting;  ///< Messages that wait for a credit, the network or the driver.
-
-    [[nodiscard]] bool has_backlog() const { return refused || !control.empty() || !waiting->is_empty(); }
+    std::unique_ptr<Backlog> backlog;  ///< From the first time that something cannot be sent at once.
   };
 
-  [[nodiscard]] Peer& peer(Rank rank) { return peers_[rank.value()]; }
+  [[nodiscard]] Peer& peer(Rank rank) { return peers_[rank]; }
+  [[nodiscard]] Backlog& backlog(Rank rank);
   [[nodiscard]] bool is_eager(const Operation& send, const Peer& receiver) const;
   [[nodiscard]] bool try_flush(Rank rank);
   void flush_or_list(Rank rank);
@@ -102,8 +109,9 @@ class Outbox {
   const Uses uses_;
   const std::size_t packet_bytes_max_;
   const std::size_t eager_bytes_max_;
+  const std::string packing_;
   const bool gathers_;
-  std::vector<Peer> peers_;
+  PeerTable<Peer> peers_;
   std::vector<Rank> with_backlog_;
   Bytes gathered_;  ///< A long non-contiguous message, while it is sent.
 };

@@ -62,7 +62,7 @@ RendezvousReceiver::Arrived RendezvousReceiver::segment_unpacked(std::uint64_t s
   }
   receive.bytes_moved += segment.bytes;
   --receive.segments_in_flight;
-  Peer& from = peers_[receive.peer.value()];
+  Peer& from = peers_[receive.peer];
   from.bytes -= segment.bytes;
   if (!from.held_back.empty()) {
     queue_.insert(from.held_back.extract(from.held_back.begin()));
@@ -83,7 +83,7 @@ void RendezvousReceiver::queue(Operation& receive) {
 void RendezvousReceiver::request_segments() {
   while (!queue_.empty() && !free_slots_.empty()) {
     Operation& receive = *queue_.begin()->second;
-    Peer& from = peers_[receive.peer.value()];
+    Peer& from = peers_[receive.peer];
     if (from.bytes > 0 && from.bytes + next_bytes(receive) > from.bytes_max) {
       from.held_back.insert(queue_.extract(queue_.begin()));
       continue;
@@ -123,7 +123,7 @@ bool RendezvousReceiver::request_segment(Operation& receive, std::span<std::byte
   const wire::Cts cts{.offset = receive.next_offset, .bytes = bytes, .slot = slot};
   receive.next_offset += bytes;
   ++receive.segments_in_flight;
-  peers_[receive.peer.value()].bytes += bytes;
+  peers_[receive.peer].bytes += bytes;
   outbox_.send_control(
       receive.peer, {.kind = wire::ChunkKind::cts, .operation = receive.rts}, std::as_bytes(std::span{&cts, 1}));
   return true;

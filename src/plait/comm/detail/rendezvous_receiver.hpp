@@ -17,6 +17,7 @@
 #include "plait/comm/detail/network.hpp"
 #include "plait/comm/detail/operation.hpp"
 #include "plait/comm/detail/outbox.hpp"
+#include "plait/comm/detail/peer_table.hpp"
 #include "plait/comm/detail/staging.hpp"
 #include "plait/comm/options.hpp"
 #include "plait/comm/wire.hpp"
@@ -48,12 +49,13 @@ class RendezvousReceiver {
         staging_{staging_of(options)},
         segment_bytes_{options.segment_bytes},
         segments_in_flight_{options.segments_in_flight},
+        peers_{network.driver().rank_count(),
+               [&network](Rank rank) {
+                 return Peer{.bytes_max = network.driver().bulk_in_flight_max(rank), .held_back = {}};
+               }},
         segments_(network.driver().bulk_slot_count()) {
     require(options.segment_bytes > 0 && options.segments_in_flight > 0,
             "segment_bytes and segments_in_flight must be at least 1");
-    for (std::uint32_t rank = 0; rank < network.driver().rank_count(); ++rank) {
-      peers_.push_back({.bytes_max = network.driver().bulk_in_flight_max(Rank{rank}), .held_back = {}});
-    }
     for (std::uint32_t slot = network.driver().bulk_slot_count(); slot-- > 0;) {
       free_slots_.push_back(slot);
     }
@@ -98,11 +100,11 @@ class RendezvousReceiver {
     for (const auto& [place, receive] : without_memory_) {
       visit(receive);
     }
-    for (const Peer& peer : peers_) {
+    peers_.for_each([&visit](const Peer& peer) {
       for (const auto& [place, receive] : peer.held_back) {
         visit(receive);
       }
-    }
+    });
     for (const auto& [message, known] : available_) {
       visit(known.receive);
     }
@@ -137,8 +139,8 @@ class RendezvousReceiver {
   };
 
   /// So that all segments of a message that may be in flight fit into what may be in flight from its peer.
-  [[nodiscard]] std::size_t next_bytes(const Operation& receive) const {
-    const std::size_t share = peers_[receive.peer.value()].bytes_max / segments_in_flight_;
+  [[nodiscard]] std::size_t next_bytes(const Operation& receive) {
+    const std::size_t share = peers_[receive.peer].bytes_max / segments_in_flight_;
     return std::min({segment_bytes_, std::max<std::size_t>(share, 1), receive.bytes - receive.next_offset});
   }
 
@@ -157,7 +159,7 @@ class RendezvousReceiver {
   Queue without_memory_;  ///< Receives that wait for memory to unpack a segment from.
   std::uint64_t arrivals_ = 0;
   std::map<std::pair<Rank, std::uint64_t>, Available> available_;  ///< By sender and its number of the message.
-  std::vector<Peer> peers_;
+  PeerTable<Peer> peers_;
   std::vector<Segment> segments_;  ///< By slot.
   std::vector<std::uint32_t> free_slots_;
 };

@@ -9,6 +9,7 @@
 
 #include "plait/base/bytes.hpp"
 #include "plait/base/id.hpp"
+#include "plait/comm/detail/peer_table.hpp"
 #include "plait/comm/status.hpp"
 #include "plait/comm/wire.hpp"
 
@@ -41,10 +42,10 @@ struct Stream {
 /// communicator used last, else linear in those used with the peer.
 class Sequences {
  public:
-  explicit Sequences(std::uint32_t peer_count) : peers_(peer_count) {}
+  explicit Sequences(std::uint32_t peer_count) : peers_{peer_count, [](Rank) { return Peer{}; }} {}
 
   [[nodiscard]] Stream& stream(Rank peer, CommId comm) {
-    Peer& with = peers_[peer.value()];
+    Peer& with = peers_[peer];
     if (with.last < with.streams.size() && with.streams[with.last].comm == comm) {
       return with.streams[with.last];
     }
@@ -59,11 +60,11 @@ class Sequences {
 
   /// Forgets the streams of `count` communicators from `first` on, and of their collective operations.
   void forget(CommId first, std::uint32_t count) noexcept {
-    for (Peer& peer : peers_) {
+    peers_.for_each([&](Peer& peer) {
       std::erase_if(peer.streams, [&](const Stream& stream) {
         return (stream.comm.value() & ~collective_bit) - first.value() < count;
       });
-    }
+    });
   }
 
  private:
@@ -72,7 +73,7 @@ class Sequences {
     std::size_t last = 0;  ///< The one used last.
   };
 
-  std::vector<Peer> peers_;
+  PeerTable<Peer> peers_;
 };
 
 }  // namespace plait::comm::detail

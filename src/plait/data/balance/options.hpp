@@ -24,7 +24,7 @@ struct RebalanceOptions {
   TriggerOptions trigger;
   Weights weights;
   double memory_max = std::numeric_limits<double>::infinity();  ///< The most bytes of elements on a rank.
-  std::vector<std::uint32_t> node_of_rank;                      ///< Empty: one node.
+  std::vector<std::uint32_t> node_of_rank;  ///< Numbered from 0. Empty: those that the endpoint knows.
   /// The position of an element of this rank; without the function, its index.
   std::function<std::array<double, 3>(ElementId)> position;
   /// The bytes of an element of this rank; without the function, the mean of those that have moved, at first 0.

@@ -9,6 +9,7 @@
 
 #include "plait/comm/collectives/reduce.hpp"
 #include "plait/comm/endpoint.hpp"
+#include "plait/comm/nodes.hpp"
 #include "plait/data/balance/detail/placing.hpp"
 #include "plait/data/balance/distributed.hpp"
 
@@ -275,11 +276,20 @@ Outcome outcome_of(const comm::Group& group, const LocalProblem& problem, const 
   return found;
 }
 
+balance::RebalanceOptions with_nodes(balance::RebalanceOptions options, const comm::Endpoint& endpoint) {
+  const std::vector<std::uint32_t>& known = comm::Nodes::of(endpoint);
+  const bool are_several = std::ranges::any_of(known, [&](std::uint32_t node) { return node != known.front(); });
+  if (options.node_of_rank.empty() && are_several) {
+    options.node_of_rank = known;
+  }
+  return options;
+}
+
 }  // namespace
 
 Rebalancer::Rebalancer(comm::Endpoint& endpoint, trace::Recorder& trace, balance::RebalanceOptions options)
     : trace_{trace},
-      options_{std::move(options)},
+      options_{with_nodes(std::move(options), endpoint)},
       group_{endpoint},
       model_{options_.model},
       trigger_{options_.trigger} {

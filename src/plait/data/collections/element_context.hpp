@@ -71,7 +71,7 @@ class ElementContext {
                  buffer);
       return;
     }
-    detail::Mailroom::note_sent(element_, to, sizeof(typename Method::Arguments));
+    detail::Mailroom::note_sent(element_, to, detail::packed_bytes(arguments));
     mail_.deliver(route, to, detail::new_mail<method>(element_.id, step, std::move(arguments)), worker_);
   }
 

@@ -11,7 +11,7 @@
 
 namespace plait::files {
 
-/// The ranks that write one file. `parallel_access` and each exchange are collective.
+/// The ranks that write one file. `parallel_access`, `in_turn` and each exchange are collective.
 class Hdf5Ranks {
  public:
   Hdf5Ranks() = default;
@@ -23,6 +23,9 @@ class Hdf5Ranks {
   [[nodiscard]] virtual std::uint32_t count() const noexcept = 0;
   /// Borrows this.
   [[nodiscard]] virtual net::Exchange exchange() = 0;
+  /// Calls `turn` on each rank, by rank, when it has returned on the rank before; not after a rank whose `turn` throws.
+  /// Throws: what `turn` throws, on its rank. Cost: one message a rank.
+  virtual void in_turn(const std::function<void()>& turn) = 0;
   /// The file access property list for parallel access; empty where HDF5 has none, and ranks open the file in turn.
   [[nodiscard]] virtual Hdf5Handle parallel_access() const { return {}; }
 };
@@ -34,7 +37,8 @@ using WriteContents = std::function<void(Hdf5Writer&)>;
 /// writes its own slabs.
 ///
 /// The ranks write at once where HDF5 has parallel I/O, else in turn. The file has another name until it is complete
-/// (`PartialFile`). Collective. Returns the size in bytes. Error: the same on all ranks; names file, object and reason.
+/// (`PartialFile`). The disk must have room for 64 KiB before it is created, and for all of it before it is closed.
+/// Collective. Returns the size in bytes. Error: the same on all ranks; names file, object and reason.
 /// Nothing is left behind.
 [[nodiscard]] Result<std::uint64_t> write_hdf5(const std::filesystem::path& file,
                                                Hdf5Ranks& ranks,

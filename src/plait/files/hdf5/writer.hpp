@@ -81,6 +81,8 @@ class Hdf5Writer {
 
   /// Stores the error that `what` cannot be written, unless `is_good`.
   void check(bool is_good, const std::string& what);
+  /// Whether a call has failed.
+  [[nodiscard]] bool has_failed() const noexcept { return !trouble_.empty(); }
   /// Throws: `Error` with `io`, the file, the object and HDF5's reason, when a call has failed.
   void throw_if_failed() const;
 

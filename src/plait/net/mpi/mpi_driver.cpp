@@ -170,6 +170,7 @@ class MpiDriver final : public detail::PooledDriver {
   }
 
   std::size_t copied_bytes_max(Rank /*peer*/) const noexcept override { return copied_bytes_max_; }
+  bool is_full() const noexcept override { return sends_.is_full(); }
   bool is_idle() const noexcept override { return sends_.is_empty() && bulk_sends_.is_empty(); }
   bool is_busy(Rank to) const noexcept override { return sends_.is_busy(to); }
 

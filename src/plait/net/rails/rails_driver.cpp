@@ -172,6 +172,7 @@ class RailsDriver final : public Driver {
     return polled;
   }
 
+  [[nodiscard]] bool is_full() const noexcept override { return rails_[packet_rail].driver->is_full(); }
   [[nodiscard]] bool is_idle() const noexcept override {
     return sends_.is_empty() && undivided_.empty() && unsent_divisions_.empty() &&
            std::ranges::all_of(rails_, [](const Rail& rail) { return rail.driver->is_idle(); });

@@ -3,7 +3,6 @@
 #include "plait/net/sim/sim.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <span>
 #include <unordered_map>
@@ -16,11 +15,14 @@
 #include "plait/base/random.hpp"
 #include "plait/net/detail/copy_buffers.hpp"
 #include "plait/net/detail/driver_parts.hpp"
+#include "plait/net/sim/detail/links.hpp"
 
 namespace plait::net {
 namespace {
 
 constexpr std::size_t pool_spare_max = 4096;
+/// From a refused post to the next one.
+constexpr nanoseconds refusal_length{500};
 
 /// A bulk transfer, in the receiver's slot from the first of the two posts to its end.
 struct Transfer {
@@ -38,8 +40,7 @@ struct RankState {
   bool is_taken = false;
   bool is_alive = true;
   bool is_failure_noticed = false;
-  nanoseconds out_free{};  ///< When the next message can leave.
-  nanoseconds in_free{};   ///< When the next message can come in.
+  bool is_to_try_again = false;
   std::uint32_t packets_on_wire = 0;
   std::uint32_t bulk_sends = 0;
   std::vector<Transfer> slots;
@@ -56,6 +57,7 @@ enum class What : std::uint8_t {
   packet_comes_in,  ///< Its first byte is at the receiver.
   packet_is_here,
   interface_is_free,  ///< The sender may send more.
+  rank_tries_again,
   chunk_left,
   chunk_comes_in,
   chunk_is_here,
@@ -88,17 +90,23 @@ void check(std::uint32_t rank_count, const SimOptions& options) {
           "simulated network: copied_bytes_max is at least a packet");
   require(options.retry_probability >= 0 && options.retry_probability < 1,
           "simulated network: retry_probability must be at least 0 and below 1");
-  require(options.delay_max >= nanoseconds{0} && options.failure_noticed_after >= nanoseconds{0} &&
-              options.cost.latency >= nanoseconds{0} && options.cost.overhead >= nanoseconds{0} &&
-              options.cost.gap >= nanoseconds{0} && options.cost.per_byte_ns >= 0,
+  require(options.delay_max >= nanoseconds{0} && options.cost.latency >= nanoseconds{0} &&
+              options.cost.overhead >= nanoseconds{0} && options.cost.gap >= nanoseconds{0} &&
+              options.cost.per_byte_ns >= 0,
           "simulated network: no time can be negative");
   require(options.send_queue_packets_max > 0 && options.bulk_chunk_bytes > 0,
           "simulated network: send_queue_packets_max and bulk_chunk_bytes must not be 0");
   require(options.executors.empty() || options.executors.size() == rank_count,
           "simulated network: there is an executor for each rank, or none");
   for (const SimFailure& failure : options.failures) {
-    require(failure.rank && failure.rank.value() < rank_count && failure.at >= nanoseconds{0},
-            "simulated network: a failure needs a rank of the network and a time that is not negative");
+    require(failure.rank && failure.rank.value() < rank_count && failure.at >= nanoseconds{0} &&
+                failure.noticed_after >= nanoseconds{0},
+            "simulated network: a failure needs a rank of the network and times that are not negative");
+  }
+  const std::uint32_t routed = options.routes != nullptr ? options.routes->link_count() : 0;
+  for (const SimSlowLink& slow : options.slow_links) {
+    require(slow.link < (routed > 0 ? routed : rank_count) && slow.factor >= 1,
+            "simulated network: a slow link is one of the network, and its factor at least 1");
   }
 }
 
@@ -112,7 +120,7 @@ struct SimNetwork::State {
         pool{opts.packet_bytes_max, pool_spare_max},
         copies{rank_count, opts.shared_copies},
         ranks(rank_count),
-        links_free_(opts.routes != nullptr ? opts.routes->link_count() : 0) {
+        links{rank_count, options, random} {
     for (RankState& rank : ranks) {
       rank.slots.resize(options.bulk_slot_count);
     }
@@ -149,6 +157,14 @@ struct SimNetwork::State {
     clock.advance_to(time);
   }
 
+  /// Refuses a post of `rank`. Its threads go on a little later, as no other event may let them: on a real network they
+  /// poll.
+  Post refuse(Rank rank) {
+    if (!options.executors.empty() && !std::exchange(of(rank).is_to_try_again, true)) {
+      schedule(clock.now() + refusal_length, {.what = What::rank_tries_again, .from = rank});
+    }
+    return Post::retry;
+  }
   /// True when a post is to be refused at random.
   bool is_unlucky() { return options.retry_probability > 0 && random.happens(options.retry_probability); }
 
@@ -162,7 +178,7 @@ struct SimNetwork::State {
 
   void post_packet(Rank from, Rank to, Packet&& packet) {
     ++of(from).packets_on_wire;
-    const Departure departure = depart(from, to, packet.size());
+    const detail::Departure departure = depart(from, to, packet.size(), detail::Overtaking::as_packets);
     schedule(departure.comes_in, {.what = What::packet_comes_in, .from = from, .to = to, .packet = std::move(packet)});
   }
 
@@ -176,7 +192,7 @@ struct SimNetwork::State {
       transfer.number = ++transfer_count_;
     }
     const std::size_t bytes = std::min(options.bulk_chunk_bytes, transfer.data.size() - transfer.bytes_left_sender);
-    const Departure departure = depart(transfer.from, to, bytes);
+    const detail::Departure departure = depart(transfer.from, to, bytes, detail::Overtaking::as_packets);
     const auto event = [&](What what) {
       return Event{
           .what = what, .from = transfer.from, .to = to, .slot = slot, .transfer = transfer.number, .bytes = bytes};
@@ -188,7 +204,7 @@ struct SimNetwork::State {
   void post_parcel(Rank from, Rank to, std::size_t bytes, std::function<void()> arrived) {
     const std::uint64_t number = ++parcel_count_;
     parcels_.emplace(number, std::move(arrived));
-    const Departure departure = depart(from, to, bytes);
+    const detail::Departure departure = depart(from, to, bytes, detail::Overtaking::never);
     schedule(departure.comes_in,
              {.what = What::parcel_comes_in, .from = from, .to = to, .transfer = number, .bytes = bytes});
   }
@@ -217,70 +233,16 @@ struct SimNetwork::State {
     }
   }
 
-  [[nodiscard]] SimRoute find_route(Rank from, Rank to) const {
-    return options.routes != nullptr && from != to ? options.routes->find(from, to) : SimRoute{options.cost, {}};
+  detail::Departure depart(Rank from, Rank to, std::size_t bytes, detail::Overtaking overtaking) {
+    const detail::Departure departure = links.depart(clock.now(), from, to, bytes, overtaking);
+    if (!options.executors.empty() && from != to) {
+      schedule(links.free_at(from), {.what = What::interface_is_free, .from = from});
+    }
+    return departure;
   }
 
-  /// When the first byte has passed the links, of which each takes messages in the order of their sending.
-  nanoseconds pass(const SimRoute& route, nanoseconds start, std::size_t bytes) {
-    nanoseconds at = start;
-    nanoseconds slower{};
-    for (const std::uint32_t link : route.links) {
-      const double per_byte_ns = options.routes->per_byte_ns(link);
-      nanoseconds& free = links_free_[link];
-      at = std::max(at, free);
-      free = at + bytes_time(bytes, per_byte_ns);
-      slower = std::max(slower, bytes_time(bytes, per_byte_ns - route.cost.per_byte_ns));
-    }
-    return at + slower;
-  }
-
-  /// The message's first byte at the receiver, and the sender's free moment after it.
-  struct Departure {
-    nanoseconds left;
-    nanoseconds comes_in;
-  };
-
-  Departure depart(Rank from, Rank to, std::size_t bytes) {
-    const SimRoute route = find_route(from, to);
-    const LogGP& cost = route.cost;
-    const nanoseconds now = clock.now();
-    if (from == to) {
-      const nanoseconds left = now + cost.overhead;
-      return {left, left};
-    }
-    nanoseconds& free = of(from).out_free;
-    const nanoseconds start = std::max(now, free);
-    free = start + std::max(cost.overhead, cost.gap) + bytes_time(bytes, cost.per_byte_ns);
-    if (!options.executors.empty()) {
-      schedule(free, {.what = What::interface_is_free, .from = from});
-    }
-    nanoseconds comes_in = pass(route, start + cost.overhead + cost.latency, bytes);
-    if (options.delay_max > nanoseconds{0}) {
-      comes_in += nanoseconds{random.below(static_cast<std::uint64_t>(options.delay_max.count()) + 1)};
-    }
-    if (options.order == SimOrder::kept_in_pair && options.delay_max > nanoseconds{0}) {
-      nanoseconds& last = last_comes_in_[std::uint64_t{from.value()} << 32U | to.value()];
-      comes_in = std::max(comes_in, last);
-      last = comes_in;
-    }
-    return {start + cost.overhead + bytes_time(bytes, cost.per_byte_ns), comes_in};
-  }
-
-  /// When a message whose first byte is at the receiver now will be there as a whole.
-  nanoseconds come_in(Rank from, Rank to, std::size_t bytes) {
-    const LogGP cost = find_route(from, to).cost;
-    if (from == to) {
-      return clock.now() + bytes_time(bytes, cost.per_byte_ns);
-    }
-    nanoseconds& free = of(to).in_free;
-    const nanoseconds start = std::max(clock.now(), free);
-    free = start + std::max(cost.overhead, cost.gap) + bytes_time(bytes, cost.per_byte_ns);
-    return start + bytes_time(bytes, cost.per_byte_ns) + cost.overhead;
-  }
-
-  static nanoseconds bytes_time(std::size_t bytes, double per_byte_ns) {
-    return nanoseconds{std::llround(static_cast<double>(bytes - 1) * per_byte_ns)};
+  nanoseconds come_in(const Event& event, std::size_t bytes) {
+    return links.come_in(clock.now(), event.from, event.to, bytes);
   }
 
   /// The transfer that the event is about; nothing when it was given up meanwhile.
@@ -298,6 +260,9 @@ struct SimNetwork::State {
         of(event.to).arrivals.push_back({event.from, std::move(event.packet)});
         notify(event.to);
         return;
+      case What::rank_tries_again:
+        of(event.from).is_to_try_again = false;
+        [[fallthrough]];
       case What::interface_is_free:
         notify(event.from);
         return;
@@ -306,7 +271,7 @@ struct SimNetwork::State {
         return;
       case What::chunk_comes_in: {
         event.what = What::chunk_is_here;
-        const nanoseconds here = come_in(event.from, event.to, event.bytes);
+        const nanoseconds here = come_in(event, event.bytes);
         schedule(here, std::move(event));
         return;
       }
@@ -315,7 +280,7 @@ struct SimNetwork::State {
         return;
       case What::parcel_comes_in: {
         event.what = What::parcel_is_here;
-        const nanoseconds here = come_in(event.from, event.to, event.bytes);
+        const nanoseconds here = come_in(event, event.bytes);
         schedule(here, std::move(event));
         return;
       }
@@ -326,7 +291,7 @@ struct SimNetwork::State {
         rank_dies(event.from);
         return;
       case What::death_is_noticed:
-        of(event.from).is_failure_noticed = true;
+        death_is_noticed(event.from);
         return;
     }
   }
@@ -340,7 +305,7 @@ struct SimNetwork::State {
       return;
     }
     event.what = What::packet_is_here;
-    const nanoseconds here = come_in(event.from, event.to, event.packet.size());
+    const nanoseconds here = come_in(event, event.packet.size());
     schedule(here, std::move(event));
   }
 
@@ -396,17 +361,33 @@ struct SimNetwork::State {
     }
   }
 
+  [[nodiscard]] const SimFailure& failure_of(Rank dead) const {
+    return *std::ranges::find(options.failures, dead, &SimFailure::rank);
+  }
+
   void rank_dies(Rank rank) {
     RankState& dead = of(rank);
     if (!std::exchange(dead.is_alive, false)) {
       return;
     }
+    ++failure_count;
     dead.arrivals.clear();
     dead.bulk.clear();
     dead.next_arrival = 0;
     dead.next_bulk = 0;
-    schedule(clock.now() + options.failure_noticed_after, {.what = What::death_is_noticed, .from = rank});
+    schedule(clock.now() + failure_of(rank).noticed_after, {.what = What::death_is_noticed, .from = rank});
     give_up_transfers(rank);
+  }
+
+  void death_is_noticed(Rank dead) {
+    of(dead).is_failure_noticed = true;
+    noticed_failure = noticed_failure.value_or(dead);
+    for (std::uint32_t index = 0; index < ranks.size(); ++index) {
+      if (failure_of(dead).notice == SimNotice::all && ranks[index].is_alive) {
+        note_broken(Rank{index}, dead);
+      }
+      notify(Rank{index});
+    }
   }
 
  public:
@@ -416,17 +397,17 @@ struct SimNetwork::State {
   detail::PacketPool pool;
   detail::CopyMemory copies;
   std::vector<RankState> ranks;
+  std::uint32_t failure_count = 0;  ///< Of ranks.
+  detail::Links links;
+  std::optional<Rank> noticed_failure;
 
  private:
-  std::vector<nanoseconds> links_free_;  ///< By link: when the next message can pass.
-  std::vector<Event> events_;            ///< A heap.
+  std::vector<Event> events_;  ///< A heap.
   std::uint64_t event_count_ = 0;
   std::uint64_t transfer_count_ = 0;
   std::uint64_t parcel_count_ = 0;
   /// By number: what is called when it arrives.
   std::unordered_map<std::uint64_t, std::function<void()>> parcels_;
-  /// Of each pair that has sent: when its last packet comes in, so that no later one overtakes it.
-  std::unordered_map<std::uint64_t, nanoseconds> last_comes_in_;
 };
 
 namespace {
@@ -483,7 +464,7 @@ class SimDriver final : public Driver {
     state_->check_alive(bulk.to);
     Transfer& transfer = state_->of(bulk.to).slots[bulk.slot.value()];
     if (!transfer.data.empty() || state_->is_unlucky()) {
-      return Post::retry;
+      return state_->refuse(self());
     }
     expect(transfer.buffer.empty() || transfer.from == self(), "the receive in this slot is for this sender");
     expect(transfer.buffer.empty() || transfer.buffer.size() == bulk.data.size(),
@@ -507,7 +488,7 @@ class SimDriver final : public Driver {
     }
     state_->check_alive(bulk.from);
     if (state_->is_unlucky()) {
-      return Post::retry;
+      return state_->refuse(self());
     }
     if (!state_->of(bulk.from).is_alive) {
       state_->note_broken(self(), bulk.from);
@@ -547,8 +528,13 @@ class SimDriver final : public Driver {
     return polled;
   }
 
+  bool is_full() const noexcept override {
+    return mine_.is_alive && mine_.packets_on_wire >= state_->options.send_queue_packets_max;
+  }
   bool is_idle() const noexcept override { return mine_.packets_on_wire == 0 && mine_.bulk_sends == 0; }
-  bool is_busy(Rank to) const noexcept override { return to != self() && state_->clock.now() < mine_.out_free; }
+  bool is_busy(Rank to) const noexcept override {
+    return to != self() && state_->clock.now() < state_->links.free_at(self());
+  }
 
  private:
   Post post(Rank to, Packet&& packet) {
@@ -558,7 +544,7 @@ class SimDriver final : public Driver {
     }
     state_->check_alive(to);
     if (mine_.packets_on_wire >= state_->options.send_queue_packets_max || state_->is_unlucky()) {
-      return Post::retry;
+      return state_->refuse(self());
     }
     state_->post_packet(self(), to, std::move(packet));
     return Post::posted;
@@ -587,6 +573,14 @@ const Clock& SimNetwork::clock() const noexcept {
 
 bool SimNetwork::is_alive(Rank rank) const {
   return state_->of(rank).is_alive;
+}
+
+std::uint32_t SimNetwork::failure_count() const noexcept {
+  return state_->failure_count;
+}
+
+std::optional<Rank> SimNetwork::noticed_failure() const noexcept {
+  return state_->noticed_failure;
 }
 
 std::unique_ptr<Driver> SimNetwork::driver(Rank rank) {

@@ -26,10 +26,27 @@ struct LogGP {
   double per_byte_ns = 0.1;   ///< G: 0.1 ns are 10 GB/s
 };
 
+/// Which ranks find out that a rank has failed without sending to it.
+enum class SimNotice : std::uint8_t {
+  transfers,  ///< Those that had a bulk transfer with it.
+  all,        ///< All others, as where a launcher or a service watches the ranks.
+};
+
 /// A rank that fails at a time of the virtual clock.
 struct SimFailure {
   Rank rank;
   nanoseconds at{};
+  /// Time until the others detect it; until then packets to the rank are dropped.
+  nanoseconds noticed_after{0};
+  SimNotice notice = SimNotice::transfers;
+};
+
+/// A link whose bytes take longer from a time of the virtual clock on.
+struct SimSlowLink {
+  /// Of the routes; without links there, the rank whose interface it is, in both directions.
+  std::uint32_t link = 0;
+  nanoseconds since{};
+  double factor = 2;  ///< By which the time of a byte grows; at least 1.
 };
 
 /// A way from one rank to another.
@@ -71,9 +88,9 @@ struct SimOptions {
   SimOrder order = SimOrder::kept_in_pair;
   /// Probability that a post returns `retry` although there is room; below 1.
   double retry_probability = 0;
-  std::vector<SimFailure> failures;
-  /// Time from a failure to its detection by the others; until then packets to the rank are dropped.
-  nanoseconds failure_noticed_after{0};
+  std::vector<SimFailure> failures;  ///< At most one for each rank.
+  /// At most one for each link.
+  std::vector<SimSlowLink> slow_links;
 
   std::size_t packet_bytes_max = 8192;
   /// As `Driver::copied_bytes_max`; 0: a packet.
@@ -103,7 +120,7 @@ struct SimOptions {
 ///
 /// A failed rank polls nothing, and its messages are dropped. Once the failure is detected, `send` and `send_bulk` to
 /// it throw `Error` with `network` and the rank; so does, once, the next `poll` of a rank that had a bulk transfer with
-/// it.
+/// it, or of all ranks, by `SimFailure::notice`.
 ///
 /// The network and its drivers may end in any order. Threads: one at a time for all of them together.
 class SimNetwork {
@@ -115,6 +132,10 @@ class SimNetwork {
   [[nodiscard]] const Clock& clock() const noexcept;
   /// Whether `rank` has not failed yet.
   [[nodiscard]] bool is_alive(Rank rank) const;
+  /// How many ranks have failed.
+  [[nodiscard]] std::uint32_t failure_count() const noexcept;
+  /// The first rank whose failure was detected, if there is one.
+  [[nodiscard]] std::optional<Rank> noticed_failure() const noexcept;
 
   /// Creates the driver of `rank`, once. Throws: `Error` with `bad_argument` otherwise.
   [[nodiscard]] std::unique_ptr<Driver> driver(Rank rank);
@@ -128,7 +149,8 @@ class SimNetwork {
   void advance_to(nanoseconds time);
 
   /// Lets a message of `bytes`, at least 1, travel beside those of the drivers, through the same interfaces and links.
-  /// Calls `arrived` when its last byte is there, from `advance` or `advance_to`; never if one of the ranks has failed.
+  /// Such messages of a pair of ranks keep their order. Calls `arrived` when the last byte is there, from `advance` or
+  /// `advance_to`; never if one of the ranks has failed.
   void carry(Rank from, Rank to, std::size_t bytes, std::function<void()> arrived);
 
   struct State;

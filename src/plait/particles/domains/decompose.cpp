@@ -45,6 +45,14 @@ std::vector<Rank> members(const DomainGrid& grid, Rank self, std::array<bool, 3>
   return ranks;
 }
 
+/// Whether a later axis has cuts, for which samples must be on the ranks of their part along `axis`.
+bool is_cut_after(const DomainGrid& grid, std::size_t axis) {
+  const std::array<std::uint32_t, 3> counts = grid.counts();
+  return std::any_of(counts.begin() + static_cast<std::ptrdiff_t>(axis) + 1, counts.end(), [](std::uint32_t parts) {
+    return parts > 1;
+  });
+}
+
 }  // namespace
 
 std::vector<Sample> choose_samples(const Particles& particles, const Space& space, std::uint32_t count) {
@@ -225,7 +233,7 @@ AsyncOperation Decomposition::run(Domain& domain) {
     old_ = domain.is_cut() ? domain.cuts(axis) : std::span<const double>{};
     Request found = find_cuts(axis, cuts[axis]);
     co_await found;
-    if (axis < 2) {
+    if (is_cut_after(grid_, axis)) {
       Request arrived = travel(axis, cuts[axis]);
       co_await arrived;
     }

@@ -6,9 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "plait/base/error.hpp"
 #include "plait/comm/collectives/all_gather.hpp"
 #include "plait/comm/collectives/group.hpp"
 #include "plait/particles/groups/detail/moment_sums.hpp"
@@ -112,14 +109,7 @@ std::vector<LabelledMoments> measure_moments(comm::Endpoint& messages,
                                              const Particles& particles,
                                              const MomentsOptions& options,
                                              std::span<const std::uint64_t> labels) {
-  if (labels.size() != particles.size()) {
-    const Error error{ErrorCode::bad_argument,
-                      fmt::format("{} labels for {} particles: give one for each, `no_label` for those in no selection",
-                                  labels.size(),
-                                  particles.size())};
-    messages.stop_all(error);  // the others wait for this one
-    throw error;
-  }
+  detail::check_labels(messages, particles, labels);
   detail::SumsByLabel sums;
   for (Particles::Index i = 0; i < particles.size(); ++i) {
     if (labels[i] != no_label) {

@@ -11,13 +11,6 @@ Integrator leapfrog(const LeapfrogFields& fields) {
     for (std::size_t i = first; i < last; ++i) {
       positions[i] += duration * velocities[i];
     }
-    if (fields.velocity_now) {
-      const auto now = store[*fields.velocity_now];
-      const auto accelerations = store[fields.acceleration];
-      for (std::size_t i = first; i < last; ++i) {
-        now[i] += duration * accelerations[i];
-      }
-    }
   };
   integrator.kick = [fields](Particles& store, std::span<const Kick> kicks) {
     const auto velocities = store[fields.velocity];
@@ -30,6 +23,14 @@ Integrator leapfrog(const LeapfrogFields& fields) {
     integrator.settle = [fields, now = *fields.velocity_now](Particles& store, std::span<const Kick> kicked) {
       for (const Kick& kick : kicked) {
         store[now][kick.place] = store[fields.velocity][kick.place];
+      }
+    };
+    integrator.predict = [fields, predicted = *fields.velocity_now](
+                             Particles& store, std::size_t first, std::size_t last, double duration) {
+      const auto now = store[predicted];
+      const auto accelerations = store[fields.acceleration];
+      for (std::size_t i = first; i < last; ++i) {
+        now[i] += duration * accelerations[i];
       }
     };
     integrator.predicted = {*fields.velocity_now};

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "plait/particles/interaction.hpp"
 #include "plait/particles/steps/integrator.hpp"
@@ -15,8 +16,14 @@ namespace plait::particles {
 /// is summed for all particles where its steps end, and kicks them over these (Tuckerman, Berne, Martyna, J. Chem.
 /// Phys. 97, 1992; Springel, Mon. Not. R. Astron. Soc. 364, 2005, section 4.3).
 struct SlowForce {
-  std::unique_ptr<Interaction> sum;  ///< Its results are of no other interaction.
+  std::unique_ptr<Interaction> sum;
+  std::vector<AnyField> results;  ///< The fields that `sum` adds to: of no other interaction.
+  std::vector<AnyField> forces;   ///< Those of them that `kick` and `predict` read: `System::synchronise` keeps them.
+  /// Any worker calls it and `predict`, concurrently for different particles.
   std::function<void(Particles& store, std::span<const Kick> kicks)> kick;
+  /// Changes the integrator's predictions by this force over durations of kicks, which may be negative. Required if the
+  /// integrator has predictions (`Integrator::predicted`).
+  std::function<void(Particles& store, std::span<const Kick> kicks)> predict = {};
 };
 
 }  // namespace plait::particles

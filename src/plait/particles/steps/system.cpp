@@ -15,6 +15,7 @@
 #include "plait/particles/neighbours/short_range_sums.hpp"
 #include "plait/particles/steps/detail/cell_driver.hpp"
 #include "plait/particles/steps/detail/equal_steps.hpp"
+#include "plait/particles/steps/detail/field_lists.hpp"
 #include "plait/particles/steps/detail/pair_stage.hpp"
 #include "plait/particles/steps/detail/step_plan.hpp"
 #include "plait/particles/steps/detail/tree_driver.hpp"
@@ -43,6 +44,16 @@ void check_resumed(const SavedSteps& saved, const TimeSteps& steps) {
     throw Error{ErrorCode::bad_argument,
                 "a run goes on with other steps than it had: give System::take_steps the lengths, begin and end of "
                 "SystemOptions::resumed"};
+  }
+}
+
+/// Throws: `Error` with `bad_argument` if a part of a slow force is missing.
+void check_slow(const SlowForce& force) {
+  const auto is_result = [&](const AnyField& field) { return detail::has_field(force.results, field); };
+  if (force.sum == nullptr || !force.kick || force.forces.empty() || !std::ranges::all_of(force.forces, is_result)) {
+    throw Error{ErrorCode::bad_argument,
+                "a slow force lacks a part: give SlowForce::sum, kick, all results, and as forces those of them that "
+                "the kick reads"};
   }
 }
 
@@ -121,7 +132,7 @@ struct System::State {
       prepare_cells();
       return;
     }
-    if (plan_.slow != nullptr) {
+    if (plan_.slow.sum != nullptr) {
       throw Error{ErrorCode::bad_argument,
                   "a slow force needs individual time steps: call System::take_steps, or add the interaction by "
                   "System::add"};
@@ -168,6 +179,12 @@ struct System::State {
       refuse_in_cells("functions of before and when_summed are", "add a stage");
     }
     check_sums_in_cells();
+    if (plan_.slow.sum != nullptr && !plan_.integrator.predicted.empty() && !plan_.slow.predict) {
+      throw Error{
+          ErrorCode::bad_argument,
+          "the integrator predicts fields without the slow force: give SlowForce::predict, a function that does "
+          "nothing if they do not depend on it"};
+    }
     if (options_.resumed && has_new_step_fields_) {
       throw Error{ErrorCode::bad_argument,
                   "a run goes on without the fields of its steps: restore StepFields, and give them to "
@@ -419,13 +436,14 @@ Interaction& System::add(std::unique_ptr<Interaction> interaction) {
 }
 
 Interaction& System::add_slow_force(SlowForce force) {
-  if (state_->plan_.slow != nullptr) {
+  if (state_->plan_.slow.sum != nullptr) {
     throw Error{ErrorCode::bad_argument, "a system has one slow force: sum both in one interaction"};
   }
+  check_slow(force);
   Interaction& interaction = add(std::move(force.sum));
   state_->interactions_.back().sums_in_cells = true;
-  state_->plan_.slow = &interaction;
-  state_->plan_.slow_kick = std::move(force.kick);
+  state_->results_.insert(state_->results_.end(), force.results.begin(), force.results.end());
+  state_->plan_.slow = {&interaction, std::move(force.forces), std::move(force.kick), std::move(force.predict)};
   return interaction;
 }
 

@@ -91,8 +91,9 @@ class System {
   /// Each step finds neighbours. Throws: as `make_neighbour_lists`.
   NeighbourLists& add_neighbour_lists(NeighbourOptions options);
   /// Adds a force with steps of its own: `TimeSteps::step_max`, rounded down as steps are. One a system, with
-  /// individual steps or stages only. Throws: `Error` with `bad_argument` for a second one; in the first step, for
-  /// other steps.
+  /// individual steps or stages only. Throws: `Error` with `bad_argument` for a second one, or one without a sum, a
+  /// kick or their fields; in the first step, for other steps, a result that another interaction has, and predictions
+  /// without it.
   Interaction& add_slow_force(SlowForce force);
   /// Not with individual steps and stages. Throws: `Error` with `bad_argument` in the first step then.
   Interaction& add(std::unique_ptr<Interaction> interaction);
@@ -123,8 +124,9 @@ class System {
   StepResult step();
   /// Steps until `time` is reached or the run is over.
   void run_until(double time);
-  /// Drifts all particles to the present, with predictions, and computes long-range potentials. Between steps of
-  /// different lengths, velocities are those of each particle's last kick.
+  /// Drifts all particles to the present, with predictions, and computes long-range potentials and the results of a
+  /// slow force that are not among its `forces`. Between steps of different lengths, velocities are those of each
+  /// particle's last kick.
   void synchronise();
   /// Returns where a run can go on from (`SystemOptions::resumed`). In cells, particles are synchronised first. The
   /// next step makes cells or builds trees, as in the run that goes on. Collective. Throws: as `update`.

@@ -27,10 +27,10 @@ using StepCriterion =
 /// two. Such a step begins at a multiple of its length (`task::TimeLine`).
 struct TimeSteps {
   StepLengths lengths = StepLengths::fixed;
-  double step = 0;   ///< The length of fixed steps.
-  double begin = 0;  ///< The time of the particles.
-  double end = 1;    ///< The end of the last step; fixed steps have none.
-  double step_max = std::numeric_limits<double>::infinity();
+  double step = 0;                                            ///< The length of fixed steps.
+  double begin = 0;                                           ///< The time of the particles.
+  double end = 1;                                             ///< The end of the last step; fixed steps have none.
+  double step_max = std::numeric_limits<double>::infinity();  ///< Also where criteria allow longer ones.
   double step_min = 0;  ///< A particle that needs a shorter step ends the run. At least 2^-55 of the span.
 };
 
@@ -52,6 +52,7 @@ struct SavedSteps {
   double end = 1;
   task::Ticks now = 0;       ///< Of steps that are not fixed.
   task::TimeBin next;        ///< Of the next equal step of all particles without cells; invalid: not chosen.
+  task::TimeBin slow;        ///< Of the steps of the slow force (`System::add_slow_force`); invalid: there is none.
   std::uint64_t count = 0;   ///< The steps before.
   std::vector<double> cuts;  ///< The domain boundaries of all ranks (`System::gather_cuts`).
 };

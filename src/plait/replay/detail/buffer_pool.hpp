@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "plait/base/bytes.hpp"
@@ -28,12 +30,18 @@ class BufferPool {
         return buffer;
       }
     }
-    const std::size_t size = std::size_t{1} << size_class;
-    auto memory = std::make_unique_for_overwrite<std::byte[]>(size);
-    std::memset(memory.get(), 0, size);
+    return create(size_class);
+  }
+  /// Creates `count` buffers of at least `bytes`, so that as many calls of `take` need no new memory.
+  void reserve(std::size_t bytes, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      give(create(class_of(bytes)), bytes);
+    }
+  }
+  /// Buffers that were created so far.
+  [[nodiscard]] std::size_t created() {
     const std::lock_guard lock{mutex_};
-    all_.push_back(std::move(memory));
-    return all_.back().get();
+    return all_.size();
   }
   /// Returns a buffer; `bytes` as in `take`.
   void give(std::byte* buffer, std::size_t bytes) {
@@ -48,6 +56,14 @@ class BufferPool {
  private:
   static constexpr std::size_t bytes_min = 64;
 
+  std::byte* create(std::size_t size_class) {
+    const std::size_t size = std::size_t{1} << size_class;
+    auto memory = std::make_unique_for_overwrite<std::byte[]>(size);
+    std::memset(memory.get(), 0, size);
+    const std::lock_guard lock{mutex_};
+    all_.push_back(std::move(memory));
+    return all_.back().get();
+  }
   [[nodiscard]] static std::size_t class_of(std::size_t bytes) noexcept {
     return static_cast<std::size_t>(std::bit_width(std::max(bytes, bytes_min) - 1));
   }

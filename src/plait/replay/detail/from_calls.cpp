@@ -2,6 +2,7 @@
 #include "plait/replay/detail/from_calls.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -34,10 +35,22 @@ RankSchedule streams_of(const RankCalls& calls, std::uint32_t step, nanoseconds 
   return schedule;
 }
 
-std::size_t tasks_in(const trace::RankTrace& trace, const TimeRange& range) {
-  return static_cast<std::size_t>(std::ranges::count_if(trace.tasks, [&](const auto& task) {
-    return task.event.role == trace::TaskRole::compute && range.contains(task.event.start);
-  }));
+void count_tasks(const trace::RankTrace& trace, const TimeRange& range, CallTotals& totals) {
+  for (const auto& [thread, task] : trace.tasks) {
+    if (task.role == trace::TaskRole::compute && range.contains(task.start)) {
+      ++totals.tasks;
+      totals.tasks_took += task.end - task.start;
+    }
+  }
+}
+
+/// Computing threads of the engines that recorded beside the calls.
+std::uint32_t workers_of(const trace::RunTrace& run) {
+  std::uint32_t workers = 0;
+  for (const trace::RankTrace& rank : run.ranks) {
+    workers += rank.engines.empty() ? 1 : rank.engines.front().workers;
+  }
+  return workers;
 }
 
 }  // namespace
@@ -59,12 +72,13 @@ Schedule schedule_from_calls(const trace::RunTrace& run, std::span<const TimeRan
   CallTotals totals;
   for (std::uint32_t rank = 0; rank < run.ranks.size(); ++rank) {
     const RankCalls calls{run.ranks[rank], run.clock_line(Rank{rank}), matched, ranges[rank], totals};
-    totals.tasks += tasks_in(run.ranks[rank], ranges[rank]);
+    count_tasks(run.ranks[rank], ranges[rank], totals);
     schedule.ranks.push_back(streams_of(calls, step, beginning, totals));
   }
   schedule.notices = matched.notices();
-  report(totals, schedule.notices);
   count_from_the_beginning(schedule, beginning);
+  totals.of_workers = schedule.length * workers_of(run);
+  report(totals, schedule.notices);
   return schedule;
 }
 

@@ -64,7 +64,11 @@ void report(const CallTotals& totals, std::vector<std::string>& notices) {
   add(totals.one_sided,
       fmt::format("one-sided calls ({} bytes) are left out: a replay does not move their data",
                   totals.one_sided_bytes));
-  add(totals.tasks, "tasks of plait's engine are left out: calls of MPI are played, with the times between them");
+  add(totals.tasks,
+      fmt::format(
+          "tasks of plait's engine, {:.0f} % of its workers' time, are left out: the calls of MPI are played, with "
+          "the times between them",
+          100 * part_of(totals.tasks_took, totals.of_workers)));
   add(totals.of_engine, "sides of messages of plait's engine are left out, as its tasks are");
   add(totals.carried,
       "sides of messages of plait's engine are left out: they are those of the calls, which are played");

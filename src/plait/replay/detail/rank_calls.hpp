@@ -24,7 +24,9 @@ struct CallTotals {
   std::size_t one_sided = 0;
   std::uint64_t one_sided_bytes = 0;
   std::size_t of_engine = 0;
-  std::size_t tasks = 0;  ///< Of the engine.
+  std::size_t tasks = 0;     ///< Of the engine.
+  nanoseconds tasks_took{};  ///< In these.
+  nanoseconds of_workers{};  ///< Time of all workers of the engine.
   std::size_t carried = 0;
   std::size_t without_call = 0;
   std::size_t of_other_threads = 0;

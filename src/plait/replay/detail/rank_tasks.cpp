@@ -295,7 +295,10 @@ void RankTasks::add_claims(std::uint32_t graph, std::uint32_t place, std::uint32
 
 /// Orders the tasks and messages of flows as a sequential program does that reads and writes the same places.
 void RankTasks::order_flows(StepRange steps) {
-  std::unordered_map<std::uint32_t, PlaceHistory> places;
+  std::unordered_map<std::uint64_t, PlaceHistory> places;
+  const bool names_flows = std::ranges::any_of(trace_.flow_tasks, [](const trace::FlowTask& task) {
+    return task.role == trace::TaskRole::compute && task.communicator != 0;
+  });
   std::uint32_t step = 0;
   for (const trace::FlowTask& task : trace_.flow_tasks) {
     const bool is_message = task.role != trace::TaskRole::compute;
@@ -318,8 +321,10 @@ void RankTasks::order_flows(StepRange steps) {
       continue;
     }
     builder_[node].weight_ns = static_cast<float>(task.priority);
+    // Places are numbers of a flow, and a rank may have several.
+    const std::uint64_t flow = names_flows ? std::uint64_t{task.communicator} << 32U : 0;
     for (const std::uint32_t entry : task.accesses) {
-      access(builder_, places[entry >> 2U], static_cast<FlowAccess>(std::min(entry & 3U, 2U)), node, out);
+      access(builder_, places[flow | entry >> 2U], static_cast<FlowAccess>(std::min(entry & 3U, 2U)), node, out);
     }
     submissions_.push_back({node, step, since_origin(task.submitted)});
   }

@@ -71,7 +71,13 @@ class LocalMpi {
 int simulate(const char* settings_file, int count, char** words, char** environment) {
   allow_many_files();
   const LocalMpi local_mpi;
-  Simulation simulation{read_settings(settings_file).value()};
+  const SimulationSettings settings = read_settings(settings_file).value();
+  Simulation simulation{settings};
+  if (simulation.faults() != nullptr && settings.is_progress_shown) {
+    for (const std::string& sentence : simulation.faults()->sentences()) {
+      fmt::print(stderr, "plait simulate: seed {}, {}\n", settings.faults->seed, sentence);
+    }
+  }
   const Carrying carrying{simulation};
   const int status = simulation.run([&](Rank) {
     CommandLine line{count, words};

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "plait/base/error.hpp"
 #include "plait/simulate/preload/handles.hpp"
 
@@ -97,8 +99,32 @@ bool Messages::cancel(Rank at, const RequestPointer& request) {
 
 void Messages::wait(Rank at, const SimulatedRequest& request) {
   while (request.pending > 0) {
-    executors_[at.value()]->wait();
+    wait_for_event(at);
   }
+}
+
+void Messages::wait_for_event(Rank at) {
+  check_alive();
+  executors_[at.value()]->wait();
+  check_alive();
+}
+
+void Messages::check_alive() const {
+  if (const std::optional<Rank> dead = network_.noticed_failure()) {
+    throw Error{ErrorCode::network, fmt::format("rank {} has died in this simulation", dead->value()), *dead};
+  }
+}
+
+std::string Messages::describe_wait(Rank at) const {
+  const std::deque<Posted>& posted = mailboxes_[at.value()].posted;
+  if (posted.empty()) {
+    return {};
+  }
+  const MessagePattern& wanted = posted.front().wanted;
+  return fmt::format("a message of {}{}{}",
+                     wanted.source ? fmt::format("rank {}", wanted.source->value()) : "any rank",
+                     wanted.tag ? fmt::format(" with tag {}", *wanted.tag) : "",
+                     posted.size() > 1 ? fmt::format(" and {} more", posted.size() - 1) : "");
 }
 
 MPI_Request Messages::keep(RequestPointer request) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -59,7 +60,14 @@ class Messages {
   void receive(Rank at, const MessagePattern& wanted, RequestPointer request, Received received);
   /// Removes a receive that has no message yet. False when there is none.
   bool cancel(Rank at, const RequestPointer& request);
-  /// Waits until the request is complete. Expects: a thread of rank `at` calls.
+  /// Waits until something may have changed for `at`. Throws: `Error` with `network` when a rank has failed: the error
+  /// handler of MPI_COMM_WORLD ends the program then. Expects: a thread of rank `at` calls.
+  void wait_for_event(Rank at);
+  /// Throws: as `wait_for_event`, without a wait.
+  void check_alive() const;
+  /// What receives of `at` wait for, as "a message of rank 3 with tag 7"; empty if there are none.
+  [[nodiscard]] std::string describe_wait(Rank at) const;
+  /// Waits until the request is complete. Throws, expects: as `wait_for_event`.
   void wait(Rank at, const SimulatedRequest& request);
 
   /// A handle for a request, until it is taken out.

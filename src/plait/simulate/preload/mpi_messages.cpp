@@ -113,15 +113,15 @@ std::span<MPI_Request> requests(int count, MPI_Request* handles) {
 
 void pass_poll(const MpiCall& call, bool found) {
   if (!found) {
+    call.messages().check_alive();
     call.simulation.time().wait_for(poll_length);
   }
 }
 
 void wait_for_any(const MpiCall& call, std::span<MPI_Request> handles) {
-  Executor& executor = *call.simulation.time().executors()[call.self.value()];
   const auto is_done = [&](MPI_Request handle) { return handle != MPI_REQUEST_NULL && is_complete(call, handle); };
   while (std::ranges::none_of(handles, is_done)) {
-    executor.wait();
+    call.messages().wait_for_event(call.self);
   }
 }
 

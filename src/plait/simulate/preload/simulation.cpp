@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/simulate/preload/simulation.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
@@ -42,12 +43,23 @@ std::optional<PlatformRoutes> routes_of(const SimulationSettings& settings) {
                            : std::nullopt;
 }
 
-net::SimOptions network_options(const SimulationSettings& settings, const std::optional<PlatformRoutes>& routes) {
+std::optional<Faults> faults_of(const SimulationSettings& settings, const std::optional<PlatformRoutes>& routes) {
+  return settings.faults
+             ? std::optional<Faults>{std::in_place, *settings.faults, settings.ranks, routes ? routes->link_count() : 0}
+             : std::nullopt;
+}
+
+net::SimOptions network_options(const SimulationSettings& settings,
+                                const std::optional<PlatformRoutes>& routes,
+                                const std::optional<Faults>& faults) {
   net::SimOptions options;
   options.bulk_chunk_bytes = chunk_bytes;
   options.bulk_contents =
       settings.costs.bodies == BodyUse::skipped ? net::BulkContents::dropped : net::BulkContents::copied;
   options.routes = routes ? &*routes : nullptr;
+  if (faults) {
+    faults->put_into(options);
+  }
   return options;
 }
 
@@ -69,30 +81,35 @@ Simulation::Simulation(const SimulationSettings& settings)
       started_{machine_->now()},
       costs_{settings.costs},
       routes_{routes_of(settings)},
+      faults_{faults_of(settings, routes_)},
+      filling_disk_{faults_ && faults_->full_disk() ? std::optional<FillingDisk>{*faults_->full_disk()} : std::nullopt},
       time_{settings.ranks,
             costs_,
             *processor_,
             {.outside = settings.outside,
              .stack_bytes = settings.stack_bytes,
+             .slow_ranks = faults_ ? faults_->slow_ranks() : std::vector<SlowRank>{},
+             .describe_wait = [this](Rank rank) { return messages_.describe_wait(rank); },
              .on_progress = [this] { show_progress(); }}},
-      network_{settings.ranks, with_executors(network_options(settings, routes_), time_)},
+      network_{settings.ranks, with_executors(network_options(settings, routes_, faults_), time_)},
       mpi_(settings.ranks),
       messages_{network_, time_.executors()},
       communicators_{settings.ranks},
       is_shown_{settings.is_progress_shown && isatty(STDERR_FILENO) != 0} {}
 
 int Simulation::run(const std::function<int(Rank)>& rank) {
-  std::vector<int> statuses(settings_.ranks);
+  std::vector<std::optional<int>> statuses(settings_.ranks);
   time_.run(network_, [&](Rank self) { statuses[self.value()] = rank(self); });
   if (is_shown_) {
     std::fputs("\r\033[K", stderr);
   }
-  for (const int status : statuses) {
-    if (status != 0) {
-      return status;
+  for (std::uint32_t self = 0; self < settings_.ranks; ++self) {
+    if (!statuses[self]) {
+      throw Error{ErrorCode::network, fmt::format("rank {} has died in this simulation", self), Rank{self}};
     }
   }
-  return 0;
+  const auto failed = std::ranges::find_if(statuses, [](const auto& status) { return *status != 0; });
+  return failed != statuses.end() ? **failed : 0;
 }
 
 void Simulation::write_report() const {

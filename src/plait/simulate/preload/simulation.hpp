@@ -11,6 +11,8 @@
 #include "plait/base/clock.hpp"
 #include "plait/base/id.hpp"
 #include "plait/net/sim/sim.hpp"
+#include "plait/simulate/faults.hpp"
+#include "plait/simulate/filling_disk.hpp"
 #include "plait/simulate/platform_routes.hpp"
 #include "plait/simulate/preload/communicators.hpp"
 #include "plait/simulate/preload/messages.hpp"
@@ -37,11 +39,15 @@ class Simulation {
   ~Simulation() = default;
 
   /// Calls `rank` as each rank, which returns an exit status. Returns the status of the lowest rank that failed, or 0.
-  /// Throws: as `VirtualTime::run`.
+  /// Throws: as `VirtualTime::run`; `Error` with `network` when a rank has died.
   int run(const std::function<int(Rank)>& rank);
   /// Writes what was simulated to the file that the settings name. Throws: `Error` with `io`.
   void write_report() const;
 
+  /// Null: the run has none.
+  [[nodiscard]] const Faults* faults() const noexcept { return faults_ ? &*faults_ : nullptr; }
+  /// Null: no disk becomes full.
+  [[nodiscard]] FillingDisk* filling_disk() noexcept { return filling_disk_ ? &*filling_disk_ : nullptr; }
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return network_.rank_count(); }
   [[nodiscard]] VirtualTime& time() noexcept { return time_; }
   [[nodiscard]] net::SimNetwork& network() noexcept { return network_; }
@@ -63,6 +69,8 @@ class Simulation {
   const nanoseconds started_;
   TaskCosts costs_;
   const std::optional<PlatformRoutes> routes_;
+  const std::optional<Faults> faults_;
+  std::optional<FillingDisk> filling_disk_;
   VirtualTime time_;
   net::SimNetwork network_;
   std::vector<MpiState> mpi_;

@@ -55,6 +55,7 @@ enum class Kind : std::uint8_t {
   collective_layout = 29,
   task_order = 30,
   background_time = 32,
+  block_checksum = 35,
   recorder_costs = 31,
 };
 
@@ -85,6 +86,13 @@ struct NameRecord {
   std::uint16_t length = 0;  ///< Bytes of text, at most 56.
   std::uint32_t number = 0;  ///< Number, unique within (rank, role).
   std::string_view text;     ///< Text, UTF-8, padded with zeros.
+};
+
+/// Ends a block: sums over all records before it in its block, by which damage of the file is found. See "Blocks"
+/// below. Chunks without such records have none.
+struct BlockChecksumRecord {
+  std::uint64_t sum = 0;          ///< Sum of the 64-bit words of these records.
+  std::uint64_t sum_of_sums = 0;  ///< Sum of what that sum is after each word, in their order.
 };
 
 }  // namespace plait::trace::detail

@@ -46,6 +46,7 @@ using Records = RecordList<RecordOf<ChunkRecord, Kind::chunk>,
                            RecordOf<CollectiveLayoutEvent, Kind::collective_layout>,
                            RecordOf<TaskOrderEvent, Kind::task_order>,
                            RecordOf<BackgroundTimeEvent, Kind::background_time>,
+                           RecordOf<BlockChecksumRecord, Kind::block_checksum>,
                            RecordOf<RecorderCostsEvent, Kind::recorder_costs>>;
 
 /// The kind of the record that an event becomes.
@@ -402,6 +403,13 @@ void describe(Record& record, BackgroundTimeEvent& event) {
   record.time(16, event.end);
   record.duration(24, event.took, "with a negative took");
   record.interval(event.start, event.end, true);
+}
+
+template <class Record>
+void describe(Record& record, BlockChecksumRecord& event) {
+  record.begin("block checksum");
+  record.value(8, event.sum);
+  record.value(16, event.sum_of_sums);
 }
 
 template <class Record>

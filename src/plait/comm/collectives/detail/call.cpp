@@ -7,14 +7,21 @@ namespace {
 
 /// Low bits of a tag for the phase, below the number of the collective, of which a group has 2^40.
 constexpr unsigned phase_bits = 24;
+/// Of these, the low ones for the phase of one part.
+constexpr unsigned bits_of_a_part = 16;
 
 }  // namespace
 
 Call::Call(const Group& group)
     : group_{group}, comm_{group.comm().value() | collective_bit}, number_{group.state_->collective_count++} {}
 
+void Call::restrict_to(std::vector<std::size_t> members, std::size_t self, unsigned part) {
+  part_ = std::make_shared<const Part>(Part{std::move(members), self, part});
+}
+
 Address Call::address(std::size_t member, unsigned phase) const noexcept {
-  return {rank(member), Tag{number_ << phase_bits | phase}, comm_};
+  const unsigned part = part_ ? part_->number : 0;
+  return {rank(member), Tag{number_ << phase_bits | part << bits_of_a_part | phase}, comm_};
 }
 
 template <class Post>

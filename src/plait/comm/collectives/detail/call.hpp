@@ -4,9 +4,11 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "plait/base/error.hpp"
 #include "plait/comm/address.hpp"
@@ -27,17 +29,24 @@ class Call {
   /// Takes the group's next number. Expects: all members do so in the same order.
   explicit Call(const Group& group);
 
+  /// Makes this the part of the collective that `members` of the group have, this one at `self` among them: their
+  /// numbers are then places in `members`. Parts that exchange messages at once differ in `part`, below 256.
+  void restrict_to(std::vector<std::size_t> members, std::size_t self, unsigned part);
+
   [[nodiscard]] Endpoint& endpoint() const noexcept { return group_.endpoint(); }
-  [[nodiscard]] std::size_t size() const noexcept { return group_.size(); }
-  [[nodiscard]] std::size_t self() const noexcept { return group_.self(); }
-  [[nodiscard]] Rank rank(std::size_t member) const noexcept { return group_.rank(member); }
+  [[nodiscard]] const GroupNodes* nodes() const noexcept { return group_.nodes(); }
+  [[nodiscard]] std::size_t size() const noexcept { return part_ ? part_->members.size() : group_.size(); }
+  [[nodiscard]] std::size_t self() const noexcept { return part_ ? part_->self : group_.self(); }
+  [[nodiscard]] Rank rank(std::size_t member) const noexcept {
+    return group_.rank(part_ ? part_->members[member] : member);
+  }
   /// The member `distance` places after this one, cyclically.
   [[nodiscard]] std::size_t after(std::size_t distance) const noexcept { return (self() + distance) % size(); }
   [[nodiscard]] std::size_t before(std::size_t distance) const noexcept {
     return (self() + size() - distance) % size();
   }
 
-  /// The address of messages of this collective. `phase`, below 2^24, is a part of the algorithm; messages between two
+  /// The address of messages of this collective. `phase`, below 2^16, is a part of the algorithm; messages between two
   /// members in one phase match in the order of posting.
   [[nodiscard]] Address address(std::size_t member, unsigned phase = 0) const noexcept;
 
@@ -63,12 +72,19 @@ class Call {
   [[nodiscard]] End end_of(Request request, std::optional<std::size_t> bytes = {}) noexcept;
 
  private:
+  struct Part {
+    std::vector<std::size_t> members;
+    std::size_t self = 0;
+    unsigned number = 0;
+  };
+
   template <class Post>
   [[nodiscard]] static Request guarded(Post post) noexcept;
 
   Group group_;
   CommId comm_;
   std::uint64_t number_;
+  std::shared_ptr<const Part> part_;  ///< Null: the whole group.
   std::optional<ErrorCode> error_;
 };
 

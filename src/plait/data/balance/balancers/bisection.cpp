@@ -64,7 +64,7 @@ class Cutter {
   }
 
   [[nodiscard]] std::uint32_t node_of(std::uint32_t rank) const {
-    return problem_.node_of_rank.empty() ? 0 : problem_.node_of_rank[rank];
+    return problem_.node_of_rank.empty() || problem_.weights.between_nodes == 0 ? 0 : problem_.node_of_rank[rank];
   }
 
   /// Sorts ranks by the mean position of their present objects, nodes first. Ranks without objects are in the middle.

@@ -26,6 +26,14 @@ void pack_arguments(const std::tuple<Values...>& arguments, Bytes& to) {
   std::apply([packer = Packer{to}](const Values&... each) mutable { packer(each...); }, arguments);
 }
 
+/// The number of bytes that `pack_arguments` appends.
+template <class... Values>
+std::size_t packed_bytes(const std::tuple<Values...>& arguments) {
+  Packer counter{std::span<std::byte>{}};
+  std::apply([&](const Values&... each) { counter(each...); }, arguments);
+  return counter.count();
+}
+
 /// Throws: as `unpack`.
 template <class... Values>
 void unpack_arguments(std::span<const std::byte> from, std::tuple<Values...>& arguments) {

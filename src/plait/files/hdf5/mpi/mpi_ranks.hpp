@@ -15,6 +15,7 @@ class MpiRanks final : public Hdf5Ranks {
   [[nodiscard]] std::uint32_t self() const noexcept override;
   [[nodiscard]] std::uint32_t count() const noexcept override;
   [[nodiscard]] net::Exchange exchange() override;
+  void in_turn(const std::function<void()>& turn) override;
   /// Empty for one rank, for simulated ranks, and for an HDF5 without parallel I/O.
   [[nodiscard]] Hdf5Handle parallel_access() const override;
 

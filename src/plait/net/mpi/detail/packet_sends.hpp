@@ -79,6 +79,7 @@ class PacketSends {
   }
 
   [[nodiscard]] bool is_empty() const noexcept { return requests_.empty(); }
+  [[nodiscard]] bool is_full() const noexcept { return requests_.size() == count_max_; }
   [[nodiscard]] bool is_busy(Rank to) const noexcept {
     return !peers_.empty() && std::ranges::find(peers_, to) != peers_.end();
   }

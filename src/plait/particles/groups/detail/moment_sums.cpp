@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "plait/base/error.hpp"
+
 namespace plait::particles::detail {
 
 namespace {
@@ -37,11 +41,6 @@ SymmetricTensor central(SymmetricTensor sum, double mass, const Vector& offset) 
     *product /= mass;
   }
   return sum;
-}
-
-/// The rank that sums the particles of a label.
-std::size_t collector_of(std::uint64_t id, std::size_t ranks) {
-  return static_cast<std::size_t>((id * 0x9E3779B97F4A7C15ULL >> 32U) % ranks);
 }
 
 }  // namespace
@@ -82,6 +81,21 @@ SelectionMoments MomentSums::moments(const Space& space) const {
           .angular_momentum = angular - mass * cross(offset, drift),
           .extent = central(second, mass, offset),
           .dispersion = central(kinetic, mass, drift)};
+}
+
+std::size_t collector_of(std::uint64_t id, std::size_t ranks) {
+  return static_cast<std::size_t>((id * 0x9E3779B97F4A7C15ULL >> 32U) % ranks);
+}
+
+void check_labels(comm::Endpoint& messages, const Particles& particles, std::span<const std::uint64_t> labels) {
+  if (labels.size() != particles.size()) {
+    const Error error{ErrorCode::bad_argument,
+                      fmt::format("{} labels for {} particles: give one for each, `no_label` for those in no selection",
+                                  labels.size(),
+                                  particles.size())};
+    messages.stop_all(error);  // the others wait for this one
+    throw error;
+  }
 }
 
 std::vector<std::vector<MomentSums>> rows_for_collectors(const SumsByLabel& sums, std::size_t ranks) {

@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <unordered_map>
 #include <vector>
 
+#include "plait/comm/endpoint.hpp"
 #include "plait/particles/groups/moments.hpp"
+#include "plait/particles/store/particles.hpp"
 #include "plait/particles/store/space.hpp"
 
 namespace plait::particles::detail {
@@ -41,6 +44,10 @@ static_assert(std::is_trivially_copyable_v<MomentSums>, "travels in messages");
 
 using SumsByLabel = std::unordered_map<std::uint64_t, MomentSums>;
 
+/// The rank that sums the particles of a label.
+[[nodiscard]] std::size_t collector_of(std::uint64_t id, std::size_t ranks);
+/// Ends the run of all ranks unless there is one label for each particle. Throws: `Error` with `bad_argument`.
+void check_labels(comm::Endpoint& messages, const Particles& particles, std::span<const std::uint64_t> labels);
 /// The rows for the ranks that collect each label, by rank and in the order of labels.
 [[nodiscard]] std::vector<std::vector<MomentSums>> rows_for_collectors(const SumsByLabel& sums, std::size_t ranks);
 /// Adds up what the ranks sent, in the order of ranks.

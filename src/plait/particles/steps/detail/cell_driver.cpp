@@ -70,6 +70,11 @@ void CellDriver::start() {
 }
 
 void CellDriver::resume(const SavedSteps& saved) {
+  if (saved.slow != motion_.slow().saved()) {
+    throw Error{ErrorCode::bad_argument,
+                "a run goes on with other steps of its slow force than it had, and one of them is half done: give "
+                "System::take_steps the step_max of the earlier run"};
+  }
   now_ = saved.now;
   motion_.set_ends(Ends::steps);
   has_started_ = true;
@@ -80,6 +85,7 @@ void CellDriver::save(SavedSteps& saved) {
   synchronise();
   must_make_cells_ = true;
   saved.now = now_;
+  saved.slow = motion_.slow().saved();
 }
 
 /// Throws: `Error` with `bad_argument` if particles were added to this rank, or removed, since cells were made.
@@ -113,9 +119,11 @@ StepResult CellDriver::step() {
   return result;
 }
 
+/// The next update of a rank without particles is after the end.
 bool CellDriver::wants_cells(Ticks next) {
   const auto has_grown = [this](const Interaction* forces) { return forces->growth() > plan_.cells.tree_growth_max; };
-  return is_cramped_.exchange(false) || motion_.has_outgrown(next) || std::ranges::any_of(plan_.forces, has_grown);
+  return is_cramped_.exchange(false) || motion_.has_outgrown(std::min(next, task::line_ticks)) ||
+         std::ranges::any_of(plan_.forces, has_grown);
 }
 
 void CellDriver::synchronise() {
@@ -126,10 +134,16 @@ void CellDriver::synchronise() {
   }
   // Forces belong to the steps that particles have begun.
   const auto count = static_cast<Particles::Index>(place_.store.size());
+  std::vector<AnyField> kept = plan_.integrator.forces;
+  for (const AnyField& field : plan_.slow.forces) {
+    if (!has_field(kept, field)) {
+      kept.push_back(field);
+    }
+  }
   Bytes before;
-  place_.store.pack(plan_.integrator.forces, 0, count, before);
+  place_.store.pack(kept, 0, count, before);
   sum_forces();
-  place_.store.unpack(plan_.integrator.forces, 0, count, before);
+  place_.store.unpack(kept, 0, count, before);
 }
 
 void CellDriver::drift_all() {
@@ -287,9 +301,9 @@ std::vector<CellForces> CellDriver::forces() {
                   .after = drift_name,
                   .before = end_name};
   std::vector<CellForces> all;
-  if (plan_.slow != nullptr) {
+  if (motion_.slow().are_any()) {
     all.push_back(each);
-    all.back().interactions = {plan_.slow};
+    all.back().interactions = {plan_.slow.sum};
     all.back().every = motion_.slow().bin();
   }
   if (!plan_.forces.empty()) {

@@ -36,13 +36,14 @@ class CellDriver {
   /// Computes the first sums, and begins the first steps. Called once.
   /// Throws: as `Scheduler::run`; `Error` with `bad_input` if stages want longer lists again and again.
   void start();
-  /// Goes on from there in the place of `start`. Particles have all fields of that time.
+  /// Goes on from there in the place of `start`. Particles have all fields of that time. Throws: `Error` with
+  /// `bad_argument` if the slow force had other steps.
   void resume(const SavedSteps& saved);
   /// Synchronises, and lets the next step make cells, as in a run that goes on from here.
   void save(SavedSteps& saved);
   /// Advances to the next time at which a particle's step ends.
   StepResult step();
-  /// Drifts all particles to the present, and sums long-range forces for their potentials. Forces remain.
+  /// Drifts all particles to the present, and sums long-range and slow forces for their potentials. Forces remain.
   void synchronise();
 
   [[nodiscard]] bool has_started() const noexcept { return has_started_; }
@@ -68,7 +69,7 @@ class CellDriver {
   /// Whether steps of neighbours are limited, for which they read each other's.
   [[nodiscard]] bool is_limited() const { return plan_.cells.reach && plan_.steps.lengths == StepLengths::individual; }
 
-  [[nodiscard]] bool has_forces() const noexcept { return !plan_.forces.empty() || plan_.slow != nullptr; }
+  [[nodiscard]] bool has_forces() const noexcept { return !plan_.forces.empty() || motion_.slow().are_any(); }
 
   const DriverPlace place_;
   const StepPlan plan_;

@@ -72,11 +72,26 @@ double CellMotion::speed_max(const Cell& cell) const {
   return std::sqrt(speed2);
 }
 
+bool CellMotion::drift(std::size_t first, std::size_t last, Ticks from, Ticks to, Worker& worker) {
+  const double duration = worker.durations.drift(clock_, from, to);
+  if (duration > 0) {
+    plan_.integrator.drift(store_, first, last, duration);
+  }
+  if (from < to && (plan_.integrator.predict || plan_.slow.predict)) {
+    const double kick = worker.durations.kick(clock_, from, to);
+    if (plan_.integrator.predict) {
+      plan_.integrator.predict(store_, first, last, kick);
+    }
+    slow_.predict(store_, first, last, kick, worker.slow);
+  }
+  return duration > 0;
+}
+
 void CellMotion::drift_all(Ticks now) {
   for (std::size_t number = 0; number < cells_.size(); ++number) {
     State& cell = cells_[number];
-    if (const double duration = clock_.drift(cell.drifted, now); duration > 0) {
-      plan_.integrator.drift(store_, cell.made.first, std::size_t{cell.made.first} + cell.made.count, duration);
+    const std::size_t first = cell.made.first;
+    if (drift(first, first + cell.made.count, cell.drifted, now, workers_.front())) {
       table_.refresh(static_cast<std::uint32_t>(number), reach_, plan_.cells.reach_factor);
     }
     cell.drifted = now;
@@ -84,6 +99,7 @@ void CellMotion::drift_all(Ticks now) {
 }
 
 bool CellMotion::has_outgrown(Ticks next) const {
+  DurationMemory durations;
   for (std::uint32_t number = 0; number < table_.own_count(); ++number) {
     const State& state = cells_[number];
     if (state.made.reach == 0) {
@@ -94,7 +110,7 @@ bool CellMotion::has_outgrown(Ticks next) const {
     const Vector out{std::max({was.low.x - is.low.x, is.high.x - was.high.x, 0.0}),
                      std::max({was.low.y - is.low.y, is.high.y - was.high.y, 0.0}),
                      std::max({was.low.z - is.low.z, is.high.z - was.high.z, 0.0})};
-    const double moved = length(out) + state.speed_max * clock_.drift(state.drifted, next);
+    const double moved = length(out) + state.speed_max * durations.drift(clock_, state.drifted, next);
     const double reach = static_cast<double>(state.made.reach);
     // Lists have margins for the motion of two cells.
     const double grown = std::max(0.0, static_cast<double>(table_[number].reach) - plan_.cells.growth_max * reach) / 2;
@@ -128,9 +144,7 @@ std::span<const Particles::Index> CellMotion::find_active(const CellWork& work, 
 void CellMotion::drift(const CellWork& work) {
   const Cell& cell = table_[work.cell];
   State& state = cells_[work.cell];
-  if (const double duration = clock_.drift(state.drifted, work.now); duration > 0) {
-    plan_.integrator.drift(store_, cell.first, std::size_t{cell.first} + cell.count, duration);
-  }
+  (void)drift(cell.first, std::size_t{cell.first} + cell.count, state.drifted, work.now, worker_of(work));
   std::ranges::copy(std::as_const(store_)[fields_.bin].subspan(cell.first, cell.count),
                     store_[fields_.bin_seen].subspan(cell.first, cell.count).begin());
   state.drifted = work.now;
@@ -161,13 +175,14 @@ void CellMotion::end_steps(const CellWork& work) {
   const auto begins = store_[fields_.begin];
   worker.kicks.clear();
   for (const Particles::Index i : active) {
-    worker.kicks.push_back({i, worker.durations.duration(clock_, middle(begins[i], work.now), work.now)});
+    worker.kicks.push_back({i, worker.durations.kick(clock_, middle(begins[i], work.now), work.now)});
   }
   plan_.integrator.kick(store_, worker.kicks);
   const Cell& cell = table_[work.cell];
   slow_.end(store_, cell.first, std::size_t{cell.first} + cell.count, work.now, worker.slow);
   if (plan_.integrator.settle) {
     plan_.integrator.settle(store_, worker.kicks);
+    slow_.settle(store_, worker.kicks, work.now, worker.slow);
   }
   choose_bins(active, work.now, worker);
 }
@@ -193,7 +208,7 @@ void CellMotion::choose_bins(std::span<const Particles::Index> active, Ticks now
                       worker.longest[k],
                       shortest_step_)};
     }
-    bins[i] = std::min(line_.bin_for(worker.longest[k]), longest_now).value();
+    bins[i] = std::min({line_.bin_for(worker.longest[k]), slow_.bin(), longest_now}).value();
     seen[i] = bins[i];
     begins[i] = now;
     costs[i] += 1;
@@ -214,7 +229,7 @@ void CellMotion::begin_steps(const CellWork& work) {
   for (const Particles::Index i : find_active(work, {})) {
     if (begins[i] == work.now) {  // a woken particle continues its step
       const Ticks half = work.now + task::ticks_of(TimeBin{bins[i]}) / 2;
-      worker.kicks.push_back({i, worker.durations.duration(clock_, work.now, half)});
+      worker.kicks.push_back({i, worker.durations.kick(clock_, work.now, half)});
     }
   }
   plan_.integrator.kick(store_, worker.kicks);

@@ -76,13 +76,15 @@ class CellMotion {
     std::vector<Kick> kicks;
     SlowSteps::Memory slow;
     std::vector<double> longest;
-    KickMemory durations;
+    DurationMemory durations;
     StepLimiter::Buffers limiter;
   };
 
   /// At the end of the run, velocities remain those of the last kick.
   [[nodiscard]] bool begins_steps(task::Ticks now) const { return ends_ == Ends::steps && now < task::line_ticks; }
   [[nodiscard]] double speed_max(const Cell& cell) const;
+  /// Drifts the particles [first, last) from one time to another, and predicts. Returns whether they moved.
+  bool drift(std::size_t first, std::size_t last, task::Ticks from, task::Ticks to, Worker& worker);
   void finish_forces(std::span<const Particles::Index> active) const;
   void choose_bins(std::span<const Particles::Index> active, task::Ticks now, Worker& worker);
   void wake(Particles::Index place, task::TimeBin bin, task::Ticks now);

@@ -11,6 +11,7 @@
 
 #include "plait/base/error.hpp"
 #include "plait/comm/collectives/reduce.hpp"
+#include "plait/particles/steps/detail/step_clock.hpp"
 
 namespace plait::particles::detail {
 namespace {
@@ -74,19 +75,31 @@ void EqualSteps::save(SavedSteps& saved) const {
 }
 
 double EqualSteps::kick_duration(double from, double to) const {
-  return integrator_.kick_duration ? integrator_.kick_duration(time_ + from * length_, time_ + to * length_)
-                                   : (to - from) * length_;
+  if (!integrator_.kick_duration) {
+    return (to - from) * length_;
+  }
+  const double begin = time_ + from * length_;
+  const double end = time_ + to * length_;
+  return checked_duration("kick_duration", integrator_.kick_duration(begin, end), begin, end);
 }
 
 double EqualSteps::drift_duration() const {
-  return integrator_.drift_duration ? integrator_.drift_duration(time_, time_ + length_) : length_;
+  if (!integrator_.drift_duration) {
+    return length_;
+  }
+  const double end = time_ + length_;
+  return checked_duration("drift_duration", integrator_.drift_duration(time_, end), time_, end);
 }
 
 void EqualSteps::begin(Particles& store, std::size_t first, std::size_t last) const {
   const double drift = drift_duration();
+  const double whole_kick = integrator_.predict ? kick_duration(0, 1) : 0;
   for_kicks(first, last, kick_duration(0, 0.5), [&](std::span<const Kick> kicks, std::size_t at) {
     integrator_.kick(store, kicks);
     integrator_.drift(store, at, at + kicks.size(), drift);
+    if (integrator_.predict) {
+      integrator_.predict(store, at, at + kicks.size(), whole_kick);
+    }
   });
 }
 

@@ -22,9 +22,14 @@ struct StepPlan {
   std::vector<StepCriterion> criteria;
   std::vector<Stage> stages;
   std::vector<Interaction*> forces;  ///< Borrowed.
-  /// A force with steps of its own, as long as the longest of particles. Borrowed; null: none.
-  Interaction* slow = nullptr;
-  std::function<void(Particles& store, std::span<const Kick> kicks)> slow_kick;
+  /// A force with steps of its own, as long as the longest of particles; its interaction is borrowed, null: none.
+  struct Slow {
+    Interaction* sum = nullptr;
+    std::vector<AnyField> forces;
+    std::function<void(Particles& store, std::span<const Kick> kicks)> kick;
+    std::function<void(Particles& store, std::span<const Kick> kicks)> predict;
+  };
+  Slow slow;
   /// Called for active particles [first, last) when their forces are summed.
   std::vector<std::function<void(Particles& store, std::size_t first, std::size_t last)>> after;
 };

@@ -91,6 +91,7 @@ Records::Records(comm::Endpoint& endpoint,
                  const FlowOptions& options,
                  comm::CommId comm)
     : endpoint_{endpoint},
+      comm_{comm},
       checks_reads_{has_checks(options.read_checks)},
       recorder_{recorder},
       trace_{recorder.thread(WorkerId{}, fmt::format("flow {:#x}", comm.value()))},
@@ -170,7 +171,7 @@ void Records::trace(const Record& record) {
   trace_.flow_task({.role = record.part == Part::send      ? trace::TaskRole::send
                             : record.part == Part::receive ? trace::TaskRole::receive
                                                            : trace::TaskRole::compute,
-                    .communicator = is_message ? record.message.address.comm.value() : 0,
+                    .communicator = comm_.value(),
                     .id = front_.run().id_of(record),
                     .submitted = recorder_.now(),
                     .tag = is_message ? record.message.address.tag : Tag{},

@@ -65,6 +65,7 @@ class Records final : public Ending {
   void trace(const Record& record);
 
   comm::Endpoint& endpoint_;
+  const comm::CommId comm_;
   const bool checks_reads_;
   trace::Recorder& recorder_;
   trace::ThreadRecorder& trace_;  ///< Of the submitting thread.

@@ -7,7 +7,6 @@ particles are sent to ranks by where they are, and back. docs/how-to/python.md h
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -16,10 +15,7 @@ import numpy.typing as npt
 
 from plait import _extension
 from plait._runtime import Runtime
-
-Floats = npt.NDArray[np.float64]
-_Triple = tuple[float, float, float]
-_Space = tuple[_Triple, _Triple, tuple[bool, bool, bool], float]
+from plait.particles.arguments import Floats, per_row, rows_of_three, space_of
 
 
 class Forces(NamedTuple):
@@ -66,8 +62,8 @@ def gravity(
     Collective. Raises ValueError for positions that are not finite, and negative masses. Cost: O(n log
     n).
     """
-    places = _positions(positions)
-    weights = _per_row(masses, len(places), "masses")
+    places = rows_of_three(positions)
+    weights = per_row(masses, len(places), "masses")
     if not softening >= 0 or not theta >= 0:
         raise ValueError(f"softening={softening}, theta={theta}: both must not be negative")
     for value, known in ((order, ("monopole", "quadrupole")), (precision, ("full", "mixed"))):
@@ -76,7 +72,7 @@ def gravity(
     sums = _extension.part("gravity")(
         *(runtime._engine, places, weights),
         (softening, theta, constant, order == "quadrupole", precision == "mixed"),
-        _space(box, periodic, displacement),
+        space_of(box, periodic, displacement),
     )
     return Forces(*sums)
 
@@ -109,60 +105,14 @@ def neighbours(
     Distances are those of double precision. Collective. Raises ValueError for positions and
     radii that are not finite. Cost: O(n log n) and the neighbours.
     """
-    places = _positions(positions)
-    radii = _per_row(radius, len(places), "radius")
+    places = rows_of_three(positions)
+    radii = per_row(radius, len(places), "radius")
     searches = ("gather", "scatter", "symmetric")
     if search not in searches:
         raise ValueError(f'"{search}" is unknown: use "gather", "scatter" or "symmetric"')
     return Neighbours(
         *_extension.part("neighbours")(
-            *(runtime._engine, places, radii, _space(box, periodic, displacement)),
+            *(runtime._engine, places, radii, space_of(box, periodic, displacement)),
             searches.index(search),
         )
     )
-
-
-def _space(box: Any, periodic: bool | Sequence[bool], displacement: float) -> _Space:
-    """The corners of the box, which axes are periodic, and the displacement of images."""
-    if not math.isfinite(displacement):
-        raise ValueError(f"displacement is {displacement}: pass a finite length")
-    if box is None:
-        if displacement != 0:
-            raise ValueError(f"displacement is {displacement} without a box: pass its edges")
-        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (False, False, False), 0.0
-    corners = np.asarray(box, np.float64)
-    if corners.shape == (3,):
-        corners = np.stack([np.zeros(3), corners])
-    if corners.shape != (2, 3):
-        raise ValueError(
-            f"box has the shape {corners.shape}: pass three edges, or the two corners of three "
-            f"numbers each"
-        )
-    each = [periodic] * 3 if isinstance(periodic, bool) else list(map(bool, periodic))
-    if len(each) != 3:
-        raise ValueError(f"periodic has {len(each)} values: pass one, or one for each axis")
-    axes = (each[0], each[1], each[2])
-    return _three(corners[0]), _three(corners[1]), axes, float(displacement)
-
-
-def _three(numbers: Floats) -> _Triple:
-    return float(numbers[0]), float(numbers[1]), float(numbers[2])
-
-
-def _positions(positions: npt.ArrayLike) -> Floats:
-    found = np.ascontiguousarray(positions, np.float64)
-    if found.ndim != 2 or found.shape[1] != 3:
-        raise ValueError(f"positions has the shape {found.shape}, and must have (n, 3)")
-    return found
-
-
-def _per_row(values: npt.ArrayLike, count: int, name: str) -> Floats:
-    found = np.asarray(values, np.float64)
-    if found.ndim == 0:
-        return np.full(count, found)
-    if found.shape != (count,):
-        raise ValueError(
-            f"{name} has the shape {found.shape}, and must have ({count},), as there are {count} "
-            f"positions"
-        )
-    return np.ascontiguousarray(found)
