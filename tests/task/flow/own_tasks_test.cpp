@@ -258,6 +258,21 @@ TEST_F(Disagreements, a_value_that_is_not_sent) {
                 "rank 1 reads version 0 of");
 }
 
+TEST_F(Disagreements, a_value_that_is_waited_for_in_the_midst_of_the_program) {
+  // Nothing goes between the ranks otherwise, so no sums are sent.
+  const auto errors = errors_on_ranks({.ranks = 2}, {.stall_max = std::chrono::seconds{20}}, [](LocalRank& rank) {
+    Flow flow{rank, {.submission = Submission::own_tasks, .window = 2}};
+    const Data<Word> a = flow.data<Word>(r0, 1);
+    const Data<Word> b = flow.data<Word>(r1, 1);
+    (rank.self() == r0 ? a : b).local()[0] = 1;
+    for (int i = 0; i < 5 && rank.self() == r1; ++i) {
+      flow.submit(add, r(a, 0), rw(b));
+    }
+    flow.wait();
+  });
+  expect_on_all(errors, "rank 1 reads version 0 of");
+}
+
 TEST_F(Disagreements, a_value_that_is_not_read) {
   expect_on_all(errors_of([](Flow& flow, const Data<Word>& a, const Data<Word>&) {
                   if (flow.self() == r0) {

@@ -146,6 +146,18 @@ TEST_P(Trouble, does_not_hang_when_a_rank_waits_for_what_another_never_sends) {
   }
 }
 
+TEST_P(Trouble, names_grids_whose_pieces_have_other_owners) {
+  const auto errors = errors_on_ranks({.ranks = 2}, options(), [&](LocalRank& rank) {
+    Flow flow{rank};
+    const std::uint32_t rows = rank.self() == r0 ? 1 : 2;
+    const DataGrid<int> grid{flow, "A", {.rows = 2, .columns = 2}, 10, BlockCyclic{.rows = rows, .columns = 3 - rows}};
+    flow.wait();
+  });
+  for (const std::string& error : errors) {
+    EXPECT_TRUE(has(error, "a new grid A of 2 x 2 with owners"));
+  }
+}
+
 TEST_P(Trouble, names_a_difference_far_back) {
   const auto errors = errors_on_ranks({.ranks = 3}, options(), [&](LocalRank& rank) {
     Flow flow{rank};

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "plait/base/error.hpp"
 #include "plait/base/spin_lock.hpp"
 
 namespace plait::task::detail {
@@ -87,6 +88,9 @@ void CheckMessages::send(Rank to, Bytes bytes) {
 std::optional<CheckMessages::Arrived> CheckMessages::take() {
   if (!has_come_.load(std::memory_order_acquire)) {  // with released()
     return std::nullopt;
+  }
+  if (status_.error) {
+    throw Error{*status_.error, "a message between the ranks of a flow was lost", status_.source};
   }
   Arrived arrived{.source = status_.source, .bytes = std::exchange(buffer_, {})};
   post();

@@ -46,6 +46,17 @@ std::optional<TransferCheck> make_transfer_check(comm::Endpoint& endpoint,
   return std::optional<TransferCheck>{std::in_place, endpoint, comm, data};
 }
 
+/// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv) of the ranks that own pieces.
+std::uint32_t hash_of_owners(const GridLayout& layout) {
+  std::uint32_t hash = 0x811c'9dc5U;
+  for (std::uint32_t row = 0; row < layout.rows; ++row) {
+    for (std::uint32_t column = 0; column < layout.columns; ++column) {
+      hash = (hash ^ layout.owner(row, column).value()) * 0x0100'0193U;
+    }
+  }
+  return hash;
+}
+
 }  // namespace
 
 FlowEngine::FlowEngine(comm::Endpoint& endpoint,
@@ -87,8 +98,11 @@ Datum& FlowEngine::add(Rank owner, std::size_t bytes, std::byte* memory) {
 }
 
 DataStore::Grid& FlowEngine::add_grid(GridLayout layout) {
-  const KindName& grid = kind(fmt::format("a new grid {} of {} x {}", layout.name, layout.rows, layout.columns));
-  log_.add(grid, Rank{}, {});
+  std::string what = fmt::format("a new grid {} of {} x {}", layout.name, layout.rows, layout.columns);
+  if (submits_every_task()) {
+    what += fmt::format(" with owners {:08x}", hash_of_owners(layout));
+  }
+  log_.add(kind(what), Rank{}, {});
   return data_.add_grid(std::move(layout));
 }
 
@@ -287,8 +301,8 @@ void FlowEngine::check_periodically() {
     throw Error{*failure};
   }
   try {
-    if (submits_every_task() && log_.count() % SubmissionLog::checkpoint_every == 0) {
-      check_.report();
+    if (submits_every_task()) {
+      check_.report_checkpoint();
     }
     poll_checks(0);
   } catch (const Error& error) {

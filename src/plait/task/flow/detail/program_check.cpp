@@ -39,10 +39,18 @@ void ProgramCheck::send_to_others(const Head& head) {
 }
 
 void ProgramCheck::report() {
-  const std::uint64_t number = log_.count();
-  if (endpoint_.rank_count() == 1 || std::exchange(told_, number) == number) {
+  report_number(log_.count());
+}
+
+void ProgramCheck::report_checkpoint() {
+  report_number(log_.count() - log_.count() % SubmissionLog::checkpoint_every);
+}
+
+void ProgramCheck::report_number(std::uint64_t number) {
+  if (endpoint_.rank_count() == 1 || number <= reported_) {
     return;
   }
+  reported_ = number;
   const Head head{.kind = Kind::reached, .number = number, .chain = *log_.chain_at(number)};
   if (endpoint_.self() == hub) {
     send_to_others(head);

@@ -26,6 +26,9 @@ class ProgramCheck {
 
   /// Reports how far this rank is, unless it has been reported.
   void report();
+  /// Reports the last submission whose chain is kept for ever, unless it has been reported: a rank that is far ahead
+  /// knows it, too.
+  void report_checkpoint();
   /// Reports that this rank has ended all that is submitted. It submits nothing until all ranks have.
   void report_end();
   [[nodiscard]] bool have_all_ended() const noexcept { return ended_number_ == log_.count(); }
@@ -51,6 +54,7 @@ class ProgramCheck {
     bool has_ended;
   };
 
+  void report_number(std::uint64_t number);
   void send(Rank to, const Head& head, std::span<const std::byte> more = {});
   void send_to_others(const Head& head);
   void act(Rank source, std::span<const std::byte> message);
@@ -62,7 +66,7 @@ class ProgramCheck {
 
   comm::Endpoint& endpoint_;
   const SubmissionLog& log_;
-  std::uint64_t told_ = 0;
+  std::uint64_t reported_ = 0;
   std::uint64_t ended_number_ = 0;  ///< Up to here all ranks have ended.
   std::uint32_t ended_ranks_ = 0;   ///< Of rank 0: that have, up to the present number, itself included.
   std::unordered_map<Rank, std::uint64_t> agreed_;  ///< Up to where the chains are known to agree.

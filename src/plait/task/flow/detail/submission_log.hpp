@@ -24,7 +24,8 @@ class SubmissionLog {
   /// Numbers at which the chain is kept for ever: the multiples of this.
   static constexpr std::uint64_t checkpoint_every = 1024;
 
-  void add(const KindName& kind, Rank executes, std::span<const AccessNote> accesses) noexcept {
+  /// Throws: `std::bad_alloc`.
+  void add(const KindName& kind, Rank executes, std::span<const AccessNote> accesses) {
     std::uint64_t chain = mix(chain_ ^ kind.hash) + executes.value();
     Entry& entry = count_ < kept ? entries_.emplace_back() : entries_[count_ % kept];
     entry.kind = &kind;

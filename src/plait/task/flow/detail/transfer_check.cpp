@@ -91,12 +91,16 @@ void TransferCheck::report() {
       compare(rank, peer);
     }
   }
+  for (const auto& [rank, missing] : std::exchange(questions_, {})) {
+    answer(rank, missing);
+  }
 }
 
 void TransferCheck::begin_epoch() {
   ++epoch_;
   has_reported_ = false;
   peers_.clear();
+  questions_.clear();
   notes_.clear();
   noted_ = 0;
   for (const CheckMessages::Arrived& message : std::exchange(early_, {})) {
@@ -112,9 +116,12 @@ void TransferCheck::poll() {
 
 void TransferCheck::act(const CheckMessages::Arrived& message) {
   Head head{};
+  require(message.bytes.size() >= sizeof head, "a message between the ranks of a flow is too short");
   std::memcpy(&head, message.bytes.data(), sizeof head);
   if (head.epoch != epoch_) {
-    early_.push_back(message);
+    if (head.epoch > epoch_) {  // else a question, whose value has come since
+      early_.push_back(message);
+    }
     return;
   }
   std::vector<Tag> values((message.bytes.size() - sizeof head) / sizeof(Tag));
@@ -136,7 +143,11 @@ void TransferCheck::act(const CheckMessages::Arrived& message) {
       differ(message.source, head, std::move(values));
       break;
     case Kind::question:
-      answer(message.source, values);
+      if (has_reported_) {
+        answer(message.source, values);
+      } else {
+        questions_[message.source] = std::move(values);
+      }
       break;
   }
 }
@@ -175,20 +186,17 @@ void TransferCheck::ask(std::span<const Transfer> missing) {
     by_peer[transfer.peer].push_back(transfer.value);
   }
   for (const auto& [rank, values] : by_peer) {
-    const auto peer = peers_.find(rank);
-    if (peer != peers_.end() && peer->second.reported) {
-      send(rank, {.kind = Kind::question}, values);
-    }
+    send(rank, {.kind = Kind::question}, values);
   }
 }
 
 /// Throws: `Error` for a value that this rank does not send.
 void TransferCheck::answer(Rank source, std::span<const Tag> missing) const {
-  if (keeps_all()) {
-    std::vector<Tag> sent = values_with(source, true);
-    if (first_lacking({missing.begin(), missing.end()}, sent)) {
-      throw_difference(endpoint_.self(), std::move(sent), source, {missing.begin(), missing.end()});
-    }
+  if (!keeps_all()) {
+    return;
+  }
+  if (const auto lacking = first_lacking({missing.begin(), missing.end()}, values_with(source, true))) {
+    throw_difference(endpoint_.self(), {}, source, {*lacking});
   }
 }
 

@@ -39,7 +39,7 @@ class TransferCheck {
   void report();
   /// Returns whether all ranks concerned have reported the same.
   [[nodiscard]] bool has_matched() const noexcept { return unmatched_ == 0; }
-  /// Asks ranks that have reported whether they send what this rank waits for.
+  /// Asks the ranks that own it whether they send what this rank waits for; each answers when it has submitted all.
   void ask(std::span<const Transfer> missing);
   /// Starts again, when all ranks have ended.
   void begin_epoch();
@@ -90,9 +90,10 @@ class TransferCheck {
   bool has_reported_ = false;
   std::size_t unmatched_ = 0;  ///< Of the ranks concerned, when this rank has reported.
   std::unordered_map<Rank, Peer> peers_;
-  std::uint64_t noted_ = 0;                    ///< Since the last wait.
-  std::vector<Kept> notes_;                    ///< The last of them.
-  std::vector<CheckMessages::Arrived> early_;  ///< Of ranks that have left the wait before this one.
+  std::uint64_t noted_ = 0;                               ///< Since the last wait.
+  std::vector<Kept> notes_;                               ///< The last of them.
+  std::unordered_map<Rank, std::vector<Tag>> questions_;  ///< The last of each rank, until this rank has reported.
+  std::vector<CheckMessages::Arrived> early_;             ///< Of ranks that have left the wait before this one.
   CheckMessages messages_;
 };
 
