@@ -6,7 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "plait/particles/groups/halo_shape.hpp"
 
 #include "support/agree.hpp"
 

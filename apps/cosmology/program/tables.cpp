@@ -9,7 +9,6 @@
 
 #include "plait/files/partial_file.hpp"
 #include "plait/files/system_file.hpp"
-#include "plait/particles/groups/halo_shape.hpp"
 
 namespace cosmology {
 
