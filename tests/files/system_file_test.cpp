@@ -26,6 +26,14 @@ TEST(SystemFile, reads_what_was_written_at_any_offset) {
   EXPECT_EQ(back, "7xyz");
 }
 
+TEST(SystemFile, has_the_same_size_when_room_is_reserved) {
+  const plait::test::TemporaryFolder folder;
+  std::ofstream{folder / "a"} << "0123456789";
+  SystemFile file{folder / "a", SystemFile::Mode::write};
+  file.reserve(100'000);
+  EXPECT_EQ(file.size(), 10U);
+}
+
 TEST(SystemFile, refuses_to_read_beyond_the_end) {
   const plait::test::TemporaryFolder folder;
   std::ofstream{folder / "a"} << "0123";

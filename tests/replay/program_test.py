@@ -12,6 +12,7 @@ import unittest
 import unittest.mock
 
 from program_case import ProgramCase, run
+from trace_blocks import seal
 
 EXCHANGE = "pattern=random,ranks=4,pairs=200,mean=2KiB,distribution=exponential,steps=2,seed=3"
 RECORD_BYTES, HEADER_BYTES, MESSAGE = 64, 4096, 4
@@ -108,6 +109,7 @@ class Program(ProgramCase):
             if data[at] == MESSAGE and data[at + 1] == 0 and lost < 3:
                 data[at] = 200  # a kind that there is not
                 lost += 1
+        seal(data)
         (log / "rank-0000.plt").write_bytes(data)
         done = run(log, "--check", "--stall-seconds", 10, ranks=4)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 import polars as pl
+from trace_blocks import seal
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python/src"))
@@ -60,6 +61,7 @@ def main() -> None:
         raw = bytearray((recorded / "rank-0000.plt").read_bytes())
         at = next(at for at in range(4096, len(raw), 64) if raw[at] == 200)
         raw[at + 16 : at + 24] = bytes(8)
+        seal(raw)
         (recorded / "rank-0000.plt").write_bytes(raw)
         damaged = read_run(recorded, schema)
         assert damaged.other["probes"].height == 399

@@ -24,7 +24,7 @@ class SystemFile {
   void write(std::uint64_t offset, std::span<const std::byte> data);
   /// Throws with `bad_input` when the file is too short.
   void read(std::uint64_t offset, std::span<std::byte> data) const;
-  /// Allocates the disk space of `bytes` now, if the file system can.
+  /// Allocates the disk space of `bytes` now, if the file system can. The file's size stays.
   void reserve(std::uint64_t bytes);
   [[nodiscard]] std::uint64_t size() const;
   /// Waits until all data is on the disk.

@@ -90,6 +90,7 @@ void finish(Hdf5Handle& file, Hdf5Writer& out, const Target& target) {
 
 /// Opens the file, writes and closes it. `access`: empty for this process alone.
 void write_contents(const Target& target, const Hdf5Handle& access, const WriteContents& write) {
+  const Hdf5Silence silence;  // not around turns: HDF5 may be used by one thread at a time
   const Hdf5Handle transfer{H5Pcreate(H5P_DATASET_XFER), H5Pclose};
 #ifdef H5_HAVE_PARALLEL
   if (access) {
@@ -119,7 +120,6 @@ void write_contents(const Target& target, const Hdf5Handle& access, const WriteC
 }  // namespace
 
 Result<std::uint64_t> write_hdf5(const std::filesystem::path& file, Hdf5Ranks& ranks, const WriteContents& write) {
-  const Hdf5Silence silence;
   const net::Exchange exchange = ranks.exchange();
   const bool is_first = ranks.self() == 0;
   std::optional<PartialFile> partial;
@@ -160,18 +160,15 @@ Result<std::uint64_t> write_hdf5(const std::filesystem::path& file, const WriteC
 }
 
 void create_hdf5(const std::filesystem::path& file, const WriteContents& write) {
-  const Hdf5Silence silence;
   require_room(file.string());
   write_contents({file.string(), Opening::create}, {}, write);
 }
 
 void update_hdf5(const std::filesystem::path& file, const WriteContents& write) {
-  const Hdf5Silence silence;
   write_contents({file.string(), Opening::update}, {}, write);
 }
 
 void update_hdf5(const std::filesystem::path& file, Hdf5Ranks& ranks, const WriteContents& write) {
-  const Hdf5Silence silence;
   write_contents({file.string(), Opening::update, ranks.self() == 0}, ranks.parallel_access(), write);
 }
 
