@@ -34,9 +34,8 @@ SLOW_MAX, SENDING_MAX, CURVES_MAX = 8, 4, 5
 class Application:
     program: str
     arguments: tuple[str, ...]
-    options: tuple[str, ...] = ()  # of plait simulate
     prepare: tuple[str, ...] = ()  # arguments of the program, run alone first
-    recorded: tuple[str, ...] = ()  # of the program, recorded first on two ranks
+    recorded: tuple[str, ...] = ()  # of the program, recorded first on two ranks, for costs of tasks
     is_weak: bool = False  # {size} grows as the root of the ranks
 
 
@@ -46,7 +45,10 @@ APPLICATIONS = {
         ("run", "ring.hdf5", "--steps", "1"),
         prepare=("init", "--n-radial", "64", "--n-azimuthal", "512", "-o", "ring.hdf5"),
     ),
-    "pic": Application("pic/plait-pic", ("--cells", "512", "512", "--particles-per-cell", "4", "--steps", "5")),
+    "pic": Application(
+        "pic/plait-pic",
+        (*("--cells", "512", "512", "--particles-per-cell", "4"), *("--steps", "5", "--way", "collection")),
+    ),
     "sph": Application(
         "sph/plait-sph",
         (*("run", "--problem", "sedov", "--resolution", "32"), *("--time-steps", "equal", "--steps", "1")),
@@ -55,26 +57,37 @@ APPLICATIONS = {
     "cholesky": Application(
         "cholesky/plait-cholesky",
         ("--size", "{size}", "--tile", "512"),
-        ("--costs", "costs", "--skip-bodies"),
         recorded=("--size", "4096", "--tile", "512"),
         is_weak=True,
     ),
 }
 
 
-def simulate(application: Application, ranks: int, build: pathlib.Path) -> dict[str, Any]:
+PLAIT = (sys.executable, "-m", "plait")
+
+
+def program_of(application: Application, build: pathlib.Path) -> str:
+    return str(build.resolve() / "apps" / application.program)
+
+
+def record(application: Application, build: pathlib.Path, folder: pathlib.Path) -> None:
+    """Records what the simulations of all numbers of ranks charge for tasks."""
+    command = [*PLAIT, "run", "--quiet", "-n", "2", "-o", "costs", program_of(application, build)]
+    run([*command, *application.recorded], folder)
+
+
+def simulate(application: Application, ranks: int, build: pathlib.Path, costs: pathlib.Path) -> dict[str, Any]:
     """Runs once, and returns the results of the command with `phases`: the columns of `growth.phases`."""
-    program = str(build.resolve() / "apps" / application.program)
+    program = program_of(application, build)
     with tempfile.TemporaryDirectory(prefix="plait-scale-") as name:
         folder = pathlib.Path(name)
-        plait = [sys.executable, "-m", "plait"]
         if application.prepare:
             run([program, *application.prepare], folder)
-        if application.recorded:
-            run([*plait, "run", "--quiet", "-n", "2", "-o", "costs", program, *application.recorded], folder)
         words = [word.format(size=2048 * round(ranks**0.5)) for word in application.arguments]
-        command = [*plait, "simulate", "--quiet", "-n", str(ranks), "--platform", "fat-tree"]
-        command += [*application.options, "--json", "results.json", "-o", "run", program, *words]
+        command = [*PLAIT, "simulate", "--quiet", "-n", str(ranks), "--platform", "fat-tree"]
+        if application.recorded:
+            command += ["--costs", str(costs / "costs"), "--skip-bodies"]
+        command += ["--json", "results.json", "-o", "run", program, *words]
         run(command, folder)
         results: dict[str, Any] = json.loads((folder / "results.json").read_text())
         results["phases"] = phases(read_run(folder / "run")).to_dict(as_series=False)
@@ -160,6 +173,23 @@ def draw(name: str, runs: dict[int, dict[str, Any]]) -> None:
         save(figure, file)
 
 
+def all_runs(name: str, options: argparse.Namespace, costs: pathlib.Path) -> dict[int, dict[str, Any]]:
+    runs = {}
+    application = APPLICATIONS[name]
+    for ranks in map(int, options.ranks.split(",")):
+        kept = options.keep / f"{name}-{ranks}.json" if options.keep else None
+        if kept is not None and kept.is_file():
+            runs[ranks] = json.loads(kept.read_text())
+            continue
+        if application.recorded and not (costs / "costs").is_dir():
+            record(application, options.build, costs)
+        runs[ranks] = simulate(application, ranks, options.build, costs)
+        if kept is not None:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(json.dumps(runs[ranks]))
+    return runs
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", choices=[[], *APPLICATIONS])
@@ -168,16 +198,8 @@ def main() -> None:
     parser.add_argument("--keep", type=pathlib.Path)
     options = parser.parse_args()
     for name in options.names or APPLICATIONS:
-        runs = {}
-        for ranks in map(int, options.ranks.split(",")):
-            kept = options.keep / f"{name}-{ranks}.json" if options.keep else None
-            if kept is not None and kept.is_file():
-                runs[ranks] = json.loads(kept.read_text())
-                continue
-            runs[ranks] = simulate(APPLICATIONS[name], ranks, options.build)
-            if kept is not None:
-                kept.parent.mkdir(parents=True, exist_ok=True)
-                kept.write_text(json.dumps(runs[ranks]))
+        with tempfile.TemporaryDirectory(prefix="plait-costs-") as costs:
+            runs = all_runs(name, options, pathlib.Path(costs))
         print(f"\n## plait-{name}\n\n{table(runs)}", flush=True)
         draw(name, runs)
 
