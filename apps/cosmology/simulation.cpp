@@ -6,7 +6,6 @@
 #include <cmath>
 #include <utility>
 
-
 #include "support/agree.hpp"
 
 namespace cosmology {

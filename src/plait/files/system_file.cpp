@@ -82,7 +82,8 @@ void SystemFile::read(std::uint64_t offset, std::span<std::byte> data) const {
 
 void SystemFile::reserve(std::uint64_t bytes) {
   throw_if_too_large(path_, bytes);  // which the system does not see, as the file's size stays
-  if (::fallocate(file_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
+  if (::fallocate(file_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0 && errno != EOPNOTSUPP &&
+      errno != ENOSYS) {
     fail("has no room on its disk", errno);
   }
 }
